@@ -16,11 +16,14 @@ use unigrad_device::Device;
 use unigrad_nn as nn;
 use unigrad_tensor::{DType, Result, Tensor, replay};
 
+/// A function of the data.
+type Loss = dyn Fn(&[Tensor]) -> Tensor;
+
 /// A network to train.
 pub(crate) struct Network {
     pub(crate) parameters: Vec<Tensor>,
     pub(crate) data: Vec<Tensor>,
-    loss: Rc<dyn Fn(&[Tensor]) -> Tensor>,
+    loss: Rc<Loss>,
 }
 
 impl Network {

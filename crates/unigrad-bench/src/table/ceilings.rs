@@ -16,7 +16,12 @@ const TRIES: usize = 5;
 const STEPS: usize = 4;
 /// Seconds that a step may take.
 const LONGEST: f64 = 0.25;
-/// Sizes of products.
+/// A product is worth a larger one, however long that takes, where its rate is so many times the one before it.
+const GROWS: f64 = 1.5;
+/// Bytes that a memory's rate is measured with, at least.
+const FEW_BYTES: usize = 4 << 20;
+/// Sizes of products: the least on a GPU, whose small ones are far from its ceiling, and elsewhere.
+const SMALLEST_ON_GPU: usize = 1024;
 const SMALLEST: usize = 64;
 const LARGEST: usize = 8192;
 
@@ -59,13 +64,20 @@ impl Ceilings {
         let is_processor = device.backend() == "cpu";
         let wanted: u64 = if info.is_gpu() { 1 << 30 } else { 256 << 20 };
         let room = if info.memory_free > 0 { info.memory_free / 16 } else { 64 << 20 };
-        // What a program interprets takes its time.
-        let bytes = if info.software { 4 << 20 } else { wanted.min(room).max(4096) as usize / 4096 * 4096 };
+        let most = wanted.min(room) as usize;
+        // What a program interprets takes its time; the others leave their caches.
+        let mut bytes = FEW_BYTES;
+        let (x, map) = loop {
+            let x = Tensor::ones([bytes / 4], DType::F32, &device).realize()?;
+            let map = best(|| (&x + 1.0).realize().map(drop)).ok();
+            if bytes * 2 > most || map.is_none_or(|seconds| 2.0 * seconds > LONGEST) {
+                break (x, map);
+            }
+            bytes *= 2;
+        };
         let gb = bytes as f64 / 1e9;
         let copy = device.allocate(bytes).and_then(|from| Ok((from, device.allocate(bytes)?)));
         let copy = copy.ok().and_then(|(from, to)| best(|| Ok(to.copy_from(0, &from, 0, bytes)?)).ok());
-        let x = Tensor::ones([bytes / 4], DType::F32, &device).realize()?;
-        let map = best(|| (&x + 1.0).realize().map(drop)).ok();
         let read = best(|| x.sum(()).realize().map(drop)).ok();
         drop(x);
         let rate = |gb: f64, seconds: Option<f64>| seconds.map_or(0.0, |seconds| gb / seconds);
@@ -94,7 +106,7 @@ fn best(mut step: impl FnMut() -> Result<()>) -> Result<f64> {
         }
         settle()?;
         best = best.min(one.elapsed().as_secs_f64() / STEPS as f64);
-        if begin.elapsed().as_secs_f64() > LONGEST * TRIES as f64 {
+        if begin.elapsed().as_secs_f64() > 2.0 * LONGEST {
             break;
         }
     }
@@ -108,7 +120,7 @@ fn product(device: Device, precision: Precision) -> Result<(f64, usize)> {
         Precision::Bf16 | Precision::Fp8 => DType::BF16,
     };
     let mut found = (0.0, 0);
-    let mut n = SMALLEST;
+    let mut n = if device.info().is_gpu() { SMALLEST_ON_GPU } else { SMALLEST };
     while n <= LARGEST {
         let [a, b] = [0; 2].map(|_| Tensor::uniform([n, n], -1.0, 1.0, dtype, &device).realize());
         let (a, b) = (a?, b?);
@@ -117,10 +129,11 @@ fn product(device: Device, precision: Precision) -> Result<(f64, usize)> {
             Precision::F32 | Precision::Tf32 | Precision::Bf16 => a.matmul(&b).realize().map(drop),
         })?;
         let rate = 2.0 * (n as f64).powi(3) / seconds / 1e9;
+        let is_short = 8.0 * seconds <= LONGEST || (seconds < LONGEST && rate > GROWS * found.0);
         if rate > found.0 {
             found = (rate, n);
         }
-        if 8.0 * seconds > LONGEST {
+        if !is_short {
             break;
         }
         n *= 2;

@@ -25,6 +25,8 @@ use unigrad_tensor::{Error, Result};
 
 /// Seconds after which a row's process is ended.
 const LONGEST: Duration = Duration::from_secs(900);
+/// After which a process that has said its result is ended.
+const END: Duration = Duration::from_secs(20);
 /// Which part of the free memory a row may take by its own estimate.
 const ROOM: f64 = 0.9;
 
@@ -199,6 +201,16 @@ fn processes(row: &Row, divisor: usize, config: &TableConfig, start: &dyn Fn(&Ro
 /// Ends the process when it is dropped, however the row ended.
 struct Ends(Child);
 
+impl Ends {
+    /// It has said everything: it may end as it does, which frees its memory for the next one.
+    fn done(&mut self) {
+        let begin = Instant::now();
+        while begin.elapsed() < END && matches!(self.0.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
 impl Drop for Ends {
     fn drop(&mut self) {
         // It may have ended already.
@@ -229,6 +241,7 @@ fn process(mut command: Command) -> Result<(Outcome, f64), String> {
         if said["first_step"] == true {
             first.get_or_insert(begin.elapsed().as_secs_f64());
         } else if let Some(lacks) = said["lacks"].as_str() {
+            child.done();
             return Ok((Outcome::Skipped(lacks.to_owned()), 0.0));
         } else if let Some(error) = said["error"].as_str() {
             return Err(error.to_owned());
@@ -236,6 +249,7 @@ fn process(mut command: Command) -> Result<(Outcome, f64), String> {
             let seconds = first.ok_or("it said nothing after its first step")?;
             let mut measured = measured_from_json(&said["measured"])?;
             measured.first_s = seconds;
+            child.done();
             return Ok((Outcome::Measured(measured), seconds));
         }
     }

@@ -12,7 +12,7 @@ const STYLE: &str = include_str!("style.css");
 const LEFT: f64 = 260.0;
 const CEILING: f64 = 560.0;
 const BEYOND: f64 = 1.15;
-const WIDTH: f64 = 1120.0;
+const WIDTH: f64 = 1200.0;
 const LINE: f64 = 22.0;
 
 /// Text that is safe between tags and inside quoted attributes.

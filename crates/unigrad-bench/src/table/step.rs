@@ -19,8 +19,9 @@ use unigrad_tensor::{Result, manual_seed};
 const WARM: usize = 6;
 /// Steps that are waited for, at most.
 const MOST: usize = 200;
-/// Rounds of steps that follow each other.
+/// Rounds of steps that follow each other, and steps of a round at most: short steps need many, for the power is a mean over a while.
 const ROUNDS: usize = 5;
+const MOST_OF_ROUND: usize = 2000;
 /// Steps under the profiler.
 const PROFILED: usize = 3;
 /// Between two looks at the power.
@@ -56,7 +57,7 @@ pub(super) fn measure(device: Device, plan: &Plan, seconds: f64, first: &mut dyn
         waited.push(one.elapsed().as_secs_f64() * 1e3);
     }
     let waited_ms = median(&waited);
-    let each = (seconds / 2.0 / ROUNDS as f64 / (waited_ms * 1e-3).max(1e-6)).ceil().clamp(1.0, MOST as f64) as usize;
+    let each = (seconds / 2.0 / ROUNDS as f64 / (waited_ms * 1e-3).max(1e-6)).ceil().clamp(1.0, MOST_OF_ROUND as f64) as usize;
     let (rounds, watts) = watched(device, || -> Result<Vec<f64>> {
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
