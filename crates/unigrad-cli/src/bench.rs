@@ -24,6 +24,9 @@ pub(crate) fn run(options: &Bench) -> Result<(), Failure> {
     if table::is_asked(options) {
         return table::run(options);
     }
+    if options.cold {
+        return Err(Failure::new("--cold is of the table's rows", "write `unigrad bench table --cold`, with names of rows or without"));
+    }
     if options.save.is_some() || options.compare.is_some() || options.against.is_some() {
         return kept(options);
     }

@@ -126,6 +126,7 @@ fn rows_of_the_table_are_measured_kept_and_drawn() {
 
     refused(&["bench", "table", "W4", "--device", "cpu"], &["no row of the table is called W4", "gpt2", "decode_7b_bf16_b64"]);
     refused(&["bench", "W4", "--html", "x.html"], &["--html and --from are of the table", "unigrad bench table W4"]);
+    refused(&["bench", "W4", "--cold"], &["--cold is of the table"]);
     refused(&["bench", "table", "mlp", "--from", text(&file)], &["a file has its own rows"]);
     refused(&["bench", "table", "--compare", text(&file)], &["not compared"]);
     refused(&["bench", "table", "--from", text(&folder.path("none.json"))], &["none.json"]);

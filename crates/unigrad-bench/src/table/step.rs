@@ -50,17 +50,19 @@ pub(super) fn measure(device: Device, plan: &Plan, seconds: f64, first: &mut dyn
     }
     let (before, begin) = (ticks(), Instant::now());
     let mut waited = Vec::new();
-    while waited.len() < 3 || (waited.len() < MOST && begin.elapsed().as_secs_f64() < seconds / 2.0) {
+    // Three at least, but where one is longer than all the time.
+    while waited.len() < MOST && (waited.is_empty() || begin.elapsed().as_secs_f64() < seconds * if waited.len() < 3 { 3.0 } else { 0.5 }) {
         let one = Instant::now();
         step()?;
         settle()?;
         waited.push(one.elapsed().as_secs_f64() * 1e3);
     }
     let waited_ms = median(&waited);
+    let is_long = waited_ms * 1e-3 > seconds;
     let each = (seconds / 2.0 / ROUNDS as f64 / (waited_ms * 1e-3).max(1e-6)).ceil().clamp(1.0, MOST_OF_ROUND as f64) as usize;
     let (rounds, watts) = watched(device, || -> Result<Vec<f64>> {
         let mut rounds = Vec::new();
-        for _ in 0..ROUNDS {
+        for _ in 0..if is_long { 1 } else { ROUNDS } {
             let one = Instant::now();
             for _ in 0..each {
                 step()?;
@@ -73,7 +75,8 @@ pub(super) fn measure(device: Device, plan: &Plan, seconds: f64, first: &mut dyn
     let ms = median(&rounds?);
     let others = others(before, begin.elapsed());
     let peak_bytes = device.memory_stats().peak;
-    let device_ms = profiled(device, step)?;
+    // A device that cannot be profiled has the host's times all the same.
+    let device_ms = profiled(device, if is_long { 1 } else { PROFILED }, step).unwrap_or(None);
     let least = waited.iter().copied().fold(f64::INFINITY, f64::min);
     let note = (case.note)()?;
     Ok(Some(Measured {
@@ -114,9 +117,9 @@ fn watched<T>(device: Device, work: impl FnOnce() -> T) -> (T, Option<f64>) {
 }
 
 /// Milliseconds of a step's launches together: the median of some steps; `None` where none are seen.
-fn profiled(device: Device, step: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
+fn profiled(device: Device, steps: usize, step: &mut dyn FnMut() -> Result<()>) -> Result<Option<f64>> {
     let mut times = Vec::new();
-    for _ in 0..PROFILED {
+    for _ in 0..steps {
         let profiler = Profiler::start()?;
         step()?;
         let profile = profiler.stop()?;
