@@ -2,6 +2,10 @@
 
     python scripts/bench_torch.py UNIGRAD [W1 W3_softmax ..] [--threads 2] [--rounds 8] [--seconds 0.4] [--modes eager compile] [--beside OTHER_UNIGRAD] [--json FILE]
 
+    python scripts/bench_torch.py table [gpt2 decode_7b_bf16_b1 ..] [--device cuda] [--seconds 2] [--modes eager compile graph]
+
+measures the rows of `unigrad bench table` in PyTorch instead (`scripts/torch_rows.py`): same networks, losses, optimizers, dtypes and names, a line of JSON each.
+
 UNIGRAD is the program; it and one process for each of PyTorch's modes measure the same workload in blocks that follow each other at once, each round in another
 order. A line for each workload: milliseconds of each side (the median of the blocks' fastest steps), and PyTorch's best mode over unigrad's: the median over the
 rounds of the ratio within one round, and the ratio of the fastest steps of all. Other programs on the machine only make steps slower, so both are told.
@@ -180,6 +184,19 @@ class Side:
         self.child.wait()
 
 
+def table(arguments):
+    """The rows of `unigrad bench table`."""
+    import torch_rows
+
+    parser = argparse.ArgumentParser(prog="bench_torch.py table", description=torch_rows.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--modes", nargs="*", default=["eager", "compile", "graph"], choices=["eager", "compile", "graph"])
+    options = parser.parse_args(arguments)
+    torch_rows.main(options.rows, options.modes, options.device, options.seconds)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("unigrad")
@@ -236,5 +253,7 @@ def main():
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--torch"]:
         torch_side(sys.argv[2], int(sys.argv[3]))
+    elif sys.argv[1:2] == ["table"]:
+        table(sys.argv[2:])
     else:
         main()

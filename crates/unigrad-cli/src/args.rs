@@ -389,11 +389,15 @@ fn seconds(text: &str) -> Result<f64, String> {
   unigrad bench --save before.json     # then change the program, build it, and
   unigrad bench --compare before.json
   unigrad bench --against ./unigrad-before W4
-  unigrad bench scalars small --device cpu --beside gpu")]
+  unigrad bench scalars small --device cpu --beside gpu
+  unigrad bench table --device gpu --cold --save table.json --html table.html
+  unigrad bench table decode_7b prefill_7b gpt2 --secs 2 --json
+  unigrad bench table --from table.json --html table.html")]
 pub(crate) struct Bench {
     /// Which: W1 (matmul), W1b (bf16), W2 (GELU chain), W3 (softmax, layer norm), W4 (MLP), W5 (CNN), W6 (GPT), W7 (LSTM), W8 (AdamW), replay (W4 by `replay`), scalars (single
     /// operations), small (a network of 661 numbers), or one workload's own name; host (what the host adds to small steps), kernels (single kernels against the
-    /// device's ceilings), plan [default: W1 to W8; with --compare, what the file has].
+    /// device's ceilings), plan; or `table`, alone or with names of its sections and rows: kernels, training steps and a decoder of 7 billion numbers, each a process of
+    /// its own, beside ceilings that are measured in the same run [default: W1 to W8; with --compare, what the file has; with --html, table].
     pub(crate) workloads: Vec<String>,
     /// Device to measure, as `unigrad devices` lists it [default: the best].
     #[arg(long, value_name = "NAME")]
@@ -422,6 +426,24 @@ pub(crate) struct Bench {
     /// Print one JSON object per measurement.
     #[arg(long)]
     pub(crate) json: bool,
+    /// With `table`: write a page with bars against the ceilings.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["compare", "against", "beside"])]
+    pub(crate) html: Option<PathBuf>,
+    /// With `table`: measure nothing, and take what `table --save` wrote.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["save", "compare", "against", "beside", "cold", "device"])]
+    pub(crate) from: Option<PathBuf>,
+    /// With `table`: time the first step of each row with an empty cache of kernels too.
+    #[arg(long)]
+    pub(crate) cold: bool,
+    /// With `table`: rows are made smaller until a step takes at most so many seconds at the device's ceiling, and left out where that does not do.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = seconds, allow_negative_numbers = true)]
+    pub(crate) longest: f64,
+    /// Measure one row of the table for another process: a name, and how many times smaller it is.
+    #[arg(long, hide = true, num_args = 2, value_names = ["NAME", "DIVISOR"], conflicts_with_all = ["save", "compare", "against", "beside", "serve", "html", "from"])]
+    pub(crate) row: Vec<String>,
+    /// End after the first step.
+    #[arg(long, hide = true, requires = "row")]
+    pub(crate) first: bool,
     /// Measure for another process, which asks on standard input.
     #[arg(long, hide = true, conflicts_with_all = ["save", "compare", "against", "beside"])]
     pub(crate) serve: bool,

@@ -3,11 +3,13 @@
 //! In: workload names, files, another binary. Out: a line per measurement, or a JSON object with `--json`; a table of what changed.
 //! Always: what is slower beyond noise ends the command with 1. Runs that are kept or compared are measured by processes of their own.
 
+mod table;
+
 use crate::{Failure, args::Bench, stream::tell};
 use serde_json::json;
 use std::{
     io::{self, ErrorKind},
-    path::Path,
+    path::{Path, PathBuf},
 };
 use unigrad::{
     bench::{
@@ -19,6 +21,12 @@ use unigrad::{
 };
 
 pub(crate) fn run(options: &Bench) -> Result<(), Failure> {
+    if table::is_asked(options) {
+        return table::run(options);
+    }
+    if options.cold {
+        return Err(Failure::new("--cold is of the table's rows", "write `unigrad bench table --cold`, with names of rows or without"));
+    }
     if options.save.is_some() || options.compare.is_some() || options.against.is_some() {
         return kept(options);
     }
@@ -107,6 +115,12 @@ fn beside(options: &Bench, device: Device) -> Result<(), Failure> {
     Ok(())
 }
 
+/// This program, to be started anew.
+fn own() -> Result<PathBuf, Failure> {
+    let own = crate::PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
+    own.map_err(|error| Failure::new(format!("this program's own path: {error}"), "start it by its whole path"))
+}
+
 /// The arguments by which a program of unigrad measures for this one.
 fn arguments(options: &Bench, names: &[String]) -> Vec<String> {
     let mut arguments = vec!["bench".to_owned(), "--serve".to_owned()];
@@ -126,8 +140,7 @@ fn kept(options: &Bench) -> Result<(), Failure> {
             "choose workloads: `unigrad bench --help` lists them",
         ));
     }
-    let own = crate::PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok);
-    let own = own.map_err(|error| Failure::new(format!("this program's own path: {error}"), "start it by its whole path"))?;
+    let own = own()?;
     let before = options.compare.as_deref().map(bench::load).transpose()?;
     let names = match &before {
         Some(run) if options.workloads.is_empty() => run.series.iter().map(|series| series.name.clone()).collect(),

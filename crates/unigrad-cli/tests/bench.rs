@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::fs;
+use std::{ffi::OsString, fs};
 use support::{Folder, refused, run, stdout, text, unigrad};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_unigrad");
@@ -88,4 +88,63 @@ fn devices_stand_side_by_side_by_any_name() {
     }
     let output = unigrad(&["bench", "add", "--secs", "0.01", "--device", "gpu"]).env("UNIGRAD_FALLBACK", "cpu").output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn rows_of_the_table_are_measured_kept_and_drawn() {
+    let folder = Folder::new("bench-table");
+    let (file, page) = (folder.path("table.json"), folder.path("table.html"));
+    // Steps of a millisecond at most: every row that can be smaller is, and a decoder of 7 billion numbers cannot.
+    let quick = ["--device", "cpu", "--threads", "1", "--secs", "0.02", "--longest", "0.001"];
+    let rows = ["bench", "table", "matmul_f32_4096", "MLP", "decode_7b_bf16_b1", "--cold", "--json"];
+    let output = run(&[&rows[..], &quick[..], &["--save", text(&file), "--html", text(&page)]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<serde_json::Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["place"]["settings"]["threads"], "1");
+    assert!(lines[0]["ceilings"]["copy_gb_per_s"].as_f64().unwrap() > 0.0 && lines[0]["date"].as_str().unwrap().ends_with("UTC"));
+    let names: Vec<&str> = lines[1..].iter().map(|line| line["workload"].as_str().unwrap()).collect();
+    assert_eq!((names[0], names[1], names.last()), ("matmul_f32_4096", "mlp_tf32_b64", Some(&"decode_7b_bf16_b1")));
+    for line in &lines[1..lines.len() - 1] {
+        let above_0 = |field: &str| line[field].as_f64().is_some_and(|number| number > 0.0);
+        for field in ["ms", "waited_ms", "throughput", "of_ceiling", "first_step_s", "first_step_cold_s", "peak_bytes", "device_ms"] {
+            assert!(above_0(field), "{field}: {line}");
+        }
+        assert!(line["divisor"].as_u64().unwrap().is_power_of_two());
+    }
+    assert!(lines[1]["divisor"].as_u64().unwrap() > 1 && lines[2]["note"].as_str().unwrap().contains("loss 2."), "{}", lines[2]);
+    let skipped = lines.last().unwrap()["skipped"].as_str().unwrap();
+    assert!(skipped.contains("GiB of memory") || skipped.contains("--longest"), "{skipped}");
+    // The file is the same run, and so is the page that is made of it.
+    let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!((kept["ceilings"].clone(), kept["rows"].as_array().unwrap().as_slice()), (lines[0]["ceilings"].clone(), &lines[1..]));
+    let html = fs::read_to_string(&page).unwrap();
+    assert!(html.starts_with("<!doctype html>") && html.contains("mlp_tf32_b8192_replay") && html.contains("skipped: "), "{html}");
+    let again = folder.path("again.html");
+    let output = run(&["bench", "--from", text(&file), "--html", text(&again)]);
+    assert!(output.status.success() && stdout(&output).contains("skipped: "), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::read_to_string(&again).unwrap() == html, "{} and {} differ", page.display(), again.display());
+
+    refused(&["bench", "table", "W4", "--device", "cpu"], &["no row of the table is called W4", "gpt2", "decode_7b_bf16_b64"]);
+    refused(&["bench", "W4", "--html", "x.html"], &["--html and --from are of the table", "unigrad bench table W4"]);
+    refused(&["bench", "W4", "--cold"], &["--cold is of the table"]);
+    refused(&["bench", "table", "mlp", "--from", text(&file)], &["a file has its own rows"]);
+    refused(&["bench", "table", "--compare", text(&file)], &["not compared"]);
+    refused(&["bench", "table", "--from", text(&folder.path("none.json"))], &["none.json"]);
+    refused(&["bench", "table", "--device", "cpu", "--longest", "0"], &["--longest"]);
+}
+
+/// Rows whose processes end at once: each is told, files are written, and the status says so.
+#[cfg(unix)]
+#[test]
+fn a_row_that_fails_is_a_status_and_files_are_written() {
+    let folder = Folder::new("bench-table-fails");
+    let (file, page) = (folder.path("table.json"), folder.path("table.html"));
+    let args = ["unigrad", "bench", "table", "mlp_tf32_b64", "rms_norm_bf16", "--device", "cpu", "--secs", "0.02", "--longest", "0.001"];
+    let args: Vec<OsString> = args.into_iter().chain(["--save", text(&file), "--html", text(&page)]).map(OsString::from).collect();
+    assert_eq!(unigrad_cli::run(&args, Some("false".into())), 1);
+    let kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let rows = kept["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2);
+    assert!(rows.iter().all(|row| row["failed"].as_str().is_some_and(|why| why.contains("exit status: 1"))), "{rows:?}");
+    assert!(fs::read_to_string(&page).unwrap().contains("failed: its process ended with exit status: 1"));
 }

@@ -89,15 +89,21 @@ fn the_curve_in_8_bit_floats_is_that_of_bf16() {
     }
 }
 
-/// Amax, scales and histories stay on the device.
-#[test]
-fn a_step_in_8_bit_floats_waits_for_nothing() {
-    let _counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
+/// A device that counts its waits, a small network there with data, and its optimizer.
+fn counted() -> (Device, Linear, Tensor, AdamW) {
     unigrad_testing::register();
     let d = Device::open("interpreter:0").unwrap();
     let net = Linear::new(3, 2, &d);
     let x = Tensor::ones([4, 3], DType::F32, &d).realize().unwrap();
-    let mut optimizer = AdamW::new(net.parameters(), 1e-2).unwrap();
+    let optimizer = AdamW::new(net.parameters(), 1e-2).unwrap();
+    (d, net, x, optimizer)
+}
+
+/// Amax, scales and histories stay on the device.
+#[test]
+fn a_step_in_8_bit_floats_waits_for_nothing() {
+    let _counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let (d, net, x, mut optimizer) = counted();
     for recipe in [Fp8Recipe::default(), Fp8Recipe { stochastic_rounding: true, ..Fp8Recipe::delayed(&DelayedScaling::default()) }] {
         let before = d.n_waits();
         for _ in 0..5 {
@@ -130,11 +136,7 @@ fn the_curve_is_that_of_f32_on_opencl() {
 #[test]
 fn a_scaled_step_waits_for_nothing() {
     let _counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
-    unigrad_testing::register();
-    let d = Device::open("interpreter:0").unwrap();
-    let net = Linear::new(3, 2, &d);
-    let x = Tensor::ones([4, 3], DType::F32, &d).realize().unwrap();
-    let mut optimizer = AdamW::new(net.parameters(), 1e-2).unwrap();
+    let (d, net, x, mut optimizer) = counted();
     let mut scaler = GradScaler::new(ScalerOptions::default(), &d).unwrap();
     let before = d.n_waits();
     for _ in 0..5 {
