@@ -46,7 +46,7 @@ NAMES = {
         "builtins.int",
         "in_features out_features in1_features in2_features in_channels out_channels num_embeddings embedding_dim embed_dim num_heads num_channels num_groups hidden_size "
         "input_size num_classes padding_idx kdim vdim upscale_factor downscale_factor groups epoch epochs seed max_epochs max_steps accumulate batch_size num_samples "
-        "T_0 T_max step_size total_steps decay_steps stable_steps warmup_steps longest step_size_down steps_per_epoch checkpoint_every read_every max_eval",
+        "T_0 T_max step_size total_steps decay_steps stable_steps warmup_steps longest step_size_down steps_per_epoch checkpoint_every read_every activation_limit max_eval",
     ),
     **_each(
         "builtins.float",
