@@ -166,17 +166,40 @@ const CASES: &[(&str, Case)] = &[
     }),
 ];
 
-fn bytes(tensors: &[Tensor]) -> Vec<Vec<u8>> {
-    Tensor::realize_all(&tensors.iter().collect::<Vec<_>>()).unwrap();
-    tensors.iter().map(|tensor| eval::download(&tensor.expr()).unwrap()).collect()
+/// A result: its bits, and its numbers.
+#[derive(PartialEq)]
+struct Outcome {
+    bits: Vec<u8>,
+    numbers: Vec<f32>,
+}
+
+impl Outcome {
+    /// The largest difference, over the largest number there is.
+    fn distance(&self, other: &Outcome) -> f32 {
+        let largest = self.numbers.iter().fold(f32::MIN_POSITIVE, |most, x| most.max(x.abs()));
+        let differences = self.numbers.iter().zip(&other.numbers).map(|(x, y)| (x - y).abs());
+        differences.fold(0.0, |most, x| if x > most || x.is_nan() { x } else { most }) / largest
+    }
 }
 
 /// What a case computes, and in how many launches.
-fn run(case: Case, limit: Option<u64>, device: &Device) -> (Vec<Vec<u8>>, u64) {
+fn run(case: Case, limit: Option<u64>, device: &Device) -> (Vec<Outcome>, u64) {
     manual_seed(11);
     let before = eval::stats().launches;
-    let all = eval::with_activation_limit(limit, || bytes(&case(device).unwrap()));
-    (all, eval::stats().launches - before)
+    let all = eval::with_activation_limit(limit, || {
+        let all = case(device).unwrap();
+        Tensor::realize_all(&all.iter().collect::<Vec<_>>()).unwrap();
+        all
+    });
+    let launches = eval::stats().launches - before;
+    let outcome = |x: &Tensor| Outcome { bits: eval::download(&x.expr()).unwrap(), numbers: x.cast(DType::F32).to_vec().unwrap() };
+    (all.iter().map(outcome).collect(), launches)
+}
+
+/// How far results may be from those without a limit, over the largest number. WGSL lets a driver's compiler make a multiply-add of a product and a sum, which it
+/// does or not by what stands around them: part of a launch may round otherwise than the whole (Mesa's llvmpipe does). Elsewhere bits are the same.
+fn allowed(device: &Device) -> f32 {
+    if device.name().starts_with("wgpu") { 1e-5 } else { 0.0 }
 }
 
 #[test]
@@ -191,7 +214,14 @@ fn everything_has_the_same_bits() {
             let mut again = Vec::new();
             for limit in limits {
                 let (within, n) = run(*case, Some(*limit), &device);
-                let wrong = free.iter().zip(&within).position(|(free, within)| free != within);
+                let is_wrong = |(free, within): (&Outcome, &Outcome)| {
+                    let distance = free.distance(within);
+                    free != within && !(distance > 0.0 && distance <= allowed(&device)) && {
+                        println!("{name} within {limit} bytes on {}: a distance of {distance:e}", device.name());
+                        true
+                    }
+                };
+                let wrong = free.iter().zip(&within).position(is_wrong);
                 assert!(
                     wrong.is_none() && free.len() == within.len(),
                     "{name} within {limit} bytes on {}: result {wrong:?}",

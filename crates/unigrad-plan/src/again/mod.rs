@@ -4,7 +4,8 @@
 //! arena stays within the limit; or the smallest arena that was found, where it cannot.
 //!
 //! **The design.** The unit is a launch as it was lowered, not an op of the graph. What runs again is the same kernel, with the same scalars (and so the
-//! same random numbers), on the same values, so gradients are those without a limit, bit for bit, and nothing that was fused changes. Beside whole
+//! same random numbers), on the same values, so gradients are those without a limit, bit for bit, and nothing that was fused changes
+//! (but where a driver's compiler contracts a product and a sum by what stands around them, as WGSL allows: a slice may differ in the last bit). Beside whole
 //! launches there are *slices* (`slice`): one result of a region by its own instructions, from the other results that are in memory; so a norm is made
 //! again from its input and its statistics, and GELU from its argument.
 //!
