@@ -166,7 +166,7 @@ impl Kernels {
 
     /// The process finds its kernels there, and so does the driver.
     fn within<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        command.env("UNIGRAD_CACHE_DIR", self.0.join("unigrad")).env("CUDA_CACHE_PATH", self.0.join("cuda"))
+        command.env("UNIGRAD_CACHE_DIR", self.0.join("unigrad")).env("CUDA_CACHE_PATH", self.0.join("vendor"))
     }
 }
 
