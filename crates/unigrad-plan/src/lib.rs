@@ -38,7 +38,7 @@ mod prologue;
 mod simplify;
 mod sink;
 mod step_sums;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod transpose;
 mod unroll;

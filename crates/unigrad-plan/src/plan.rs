@@ -97,7 +97,7 @@ pub fn plan(capture: &Capture, options: Options) -> Result<Plan, String> {
     if capture.is_named() {
         return plan(&physical::physical(capture)?, options);
     }
-    #[cfg(feature = "testing")]
+    #[cfg(any(test, feature = "testing"))]
     crate::testing::observe(capture, options);
     match attempt(capture, options) {
         Err(reason) if options.fusion => match attempt(capture, Options { fusion: false, ..options }) {

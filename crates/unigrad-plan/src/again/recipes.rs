@@ -199,9 +199,12 @@ fn is_plain_product(kernel: &Kernel) -> bool {
 
 /// What a launch takes, in bytes moved.
 fn cost(launch: &Launch) -> f64 {
-    let moved: f64 = match &launch.kernel {
-        Kernel::Region(region) => (0..region.args.len()).map(|arg| (region.touched(arg) * region.args[arg].dtype.size()) as f64).sum(),
-        Kernel::Grouped(_)
+    let (moved, done): (f64, f64) = match &launch.kernel {
+        Kernel::Region(region) => {
+            let moved = (0..region.args.len()).map(|arg| (region.touched(arg) * region.args[arg].dtype.size()) as f64).sum();
+            (moved, 2.0 * region.insts.len() as f64 * region.axes.iter().map(|size| *size as f64).product::<f64>())
+        }
+        kernel @ (Kernel::Grouped(_)
         | Kernel::Contract(_)
         | Kernel::Attention(_)
         | Kernel::AttentionGrad(_)
@@ -210,20 +213,7 @@ fn cost(launch: &Launch) -> f64 {
         | Kernel::ArgSort(_)
         | Kernel::TopK(_)
         | Kernel::MaxPool(_)
-        | Kernel::Custom(_) => launch.kernel.args().iter().map(|arg| (arg.len * arg.dtype.size()) as f64).sum(),
-    };
-    let done = match &launch.kernel {
-        Kernel::Region(region) => 2.0 * region.insts.len() as f64 * region.axes.iter().map(|size| *size as f64).product::<f64>(),
-        Kernel::Grouped(_)
-        | Kernel::Contract(_)
-        | Kernel::Attention(_)
-        | Kernel::AttentionGrad(_)
-        | Kernel::Scan(_)
-        | Kernel::Scatter(_)
-        | Kernel::ArgSort(_)
-        | Kernel::TopK(_)
-        | Kernel::MaxPool(_)
-        | Kernel::Custom(_) => launch.kernel.flops(),
+        | Kernel::Custom(_)) => (kernel.args().iter().map(|arg| (arg.len * arg.dtype.size()) as f64).sum(), kernel.flops()),
     };
     moved + done / OPERATIONS_A_BYTE
 }
