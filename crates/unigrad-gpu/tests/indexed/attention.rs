@@ -413,6 +413,82 @@ fn queries_that_see_nothing_and_all_that_is_dropped() {
     }
 }
 
+/// `[batch, position, head, feature]` (or heads before positions) without gaps, as projections and caches lie: aligned for every device.
+fn plain_layout(random: &mut Rng, [batch, heads, positions, features]: [usize; 4]) -> (Layout4, usize) {
+    let (line, count) = (features as i64, (batch * heads * positions * features).max(1));
+    let strides = if random.below(2) == 0 {
+        [positions as i64 * heads as i64 * line, line, heads as i64 * line, 1]
+    } else {
+        [positions as i64 * heads as i64 * line, positions as i64 * line, line, 1]
+    };
+    (Layout4 { offset: 0, strides }, count)
+}
+
+/// The names of a kernel's programs.
+fn programs(kernel: &Kernel, target: &Target) -> Vec<String> {
+    let lowered = lower(kernel, target).unwrap_or_else(|error| panic!("{kernel:?}: {error}"));
+    lowered.steps.iter().map(|step| step.program.name.clone()).collect()
+}
+
+#[test]
+fn few_queries_against_a_cache() {
+    let mut random = Rng(17);
+    let all = Target::interpreter();
+    let targets = [
+        all.clone(),
+        Target { subgroup: Some(8), compute_units: 64, ..all.clone() },
+        Target { subgroup: Some(64), compute_units: 100, ..all.clone() },
+        Target { vectors: false, shared_bytes: 16 << 10, ..all.clone() },
+        Target { scalars_in_block: true, compute_units: 132, ..all },
+    ];
+    let mut used = 0;
+    for round in 0..150 {
+        let target = &targets[round % targets.len()];
+        // A turn has 32 keys, or those of a subgroup: its edges, those of several turns, those of parts.
+        let turn = target.subgroup.unwrap_or(1).max(32) as usize;
+        let several = 1 + random.below(4);
+        let sizes = Sizes {
+            batch: 1 + random.below(3),
+            kv_heads: 1 + random.below(2),
+            group: random.pick(&[1, 2, 3, 4, 8]),
+            q_len: random.pick(&[1, 1, 1, 2, 3]),
+            k_len: random.pick(&[1, turn - 1, turn, turn + 1, several * turn, several * turn + 7, 17 * turn]),
+            qk_dim: random.pick(&[4, 8, 24, 64, 64, 80, 128]),
+            v_dim: random.pick(&[4, 8, 40, 64, 64, 96, 128]),
+        };
+        let dtype = random.pick(&[DType::F32, DType::F64, DType::F16, DType::BF16, DType::BF16]);
+        let mut case = case(&mut random, dtype, sizes, false);
+        let Sizes { batch, kv_heads, group, q_len, k_len, qk_dim, v_dim } = sizes;
+        let forward = &mut case.grad.forward;
+        for (at, dims) in [[batch, kv_heads * group, q_len, qk_dim], [batch, kv_heads, k_len, qk_dim], [batch, kv_heads, k_len, v_dim]]
+            .into_iter()
+            .enumerate()
+        {
+            let (layout, len) = plain_layout(&mut random, dims);
+            case.buffers[at] = random.numbers(dtype, len);
+            match at {
+                0 => (forward.q, forward.q_buffer) = (layout, len),
+                1 => (forward.k, forward.k_buffer) = (layout, len),
+                _ => (forward.v, forward.v_buffer) = (layout, len),
+            }
+        }
+        if random.below(2) == 0 {
+            let page = (random.below(2) == 0).then(|| random.pick(&[1, 8, 16, turn]));
+            case = differing(&mut random, case, page);
+        }
+        let kernel = Kernel::Attention(case.grad.forward.clone());
+        let words = dtype.compute().size().div_ceil(4) * group * q_len;
+        let names = programs(&kernel, target);
+        let few = names[0] == "attention_few";
+        assert!(few || group * q_len > 4 || words * qk_dim.max(v_dim) > 512, "{sizes:?} {dtype} {names:?}");
+        used += u32::from(few);
+        let n = kernel.args().len();
+        println!("{round}: {sizes:?} {dtype} {:?} {names:?}", case.grad.forward.spec);
+        check(&kernel, target, &case.buffers[..n], &case.scalars, 2, tolerance(dtype));
+    }
+    assert!(used >= 100, "{used} of 150 were for subgroups");
+}
+
 #[test]
 fn few_queries_are_for_threads() {
     let mut random = Rng(16);

@@ -14,9 +14,6 @@ use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
 /// Parts of the keys at most.
 const MOST_PARTS: usize = 64;
-/// Keys that are worth a part.
-const PART: usize = 256;
-
 /// What each part of the keys gives: `[batch, head, row, part]`.
 struct Partial {
     /// Weighted sums of values, `[…, v_dim]`.
@@ -25,12 +22,13 @@ struct Partial {
     total: Operand,
 }
 
-/// Sizes of a workgroup's block: rows, the keys of one turn, features of values.
+/// Sizes of a workgroup's block: rows, the keys of one turn, features of values; and how many keys are worth a part.
 #[derive(Clone, Copy)]
 pub(super) struct BlockSizes {
     pub(super) rows: u32,
     pub(super) keys: u32,
     pub(super) features: u32,
+    pub(super) part: usize,
 }
 
 /// See the module's text.
@@ -100,7 +98,7 @@ impl<'a> Division<'a> {
         let blocks = rows.div_ceil(sizes.rows as usize);
         let chunks = kernel.v_dim.div_ceil(sizes.features as usize).max(1);
         let groups = kernel.batch * heads * blocks * chunks;
-        let parts = (2 * target.compute_units.max(1) as usize).div_ceil(groups).min(kernel.k_len / PART).clamp(1, MOST_PARTS);
+        let parts = (2 * target.compute_units.max(1) as usize).div_ceil(groups).min(kernel.k_len / sizes.part.max(1)).clamp(1, MOST_PARTS);
         let units = kernel.batch * heads * rows * parts;
         let partial = (parts > 1).then(|| Partial {
             sums: scratch.take(context.dtype, units * kernel.v_dim),
@@ -267,7 +265,7 @@ impl<'a> Division<'a> {
         mul_const_add(b, unit, self.parts as i64, block.part)
     }
 
-    /// Joins the parts of the keys: a thread per row and feature.
+    /// Joins the parts of the keys: a thread per row and feature. Loops are unrolled, so that what all parts gave is on its way at once.
     pub(super) fn join(&self, target: &Target) -> Result<Option<Step>, Unsupported> {
         let Some(partial) = &self.partial else { return Ok(None) };
         let Division { context, .. } = self;
@@ -286,10 +284,11 @@ impl<'a> Division<'a> {
             let row = b.cast(row, DType::I32);
             let (head, i) = self.query(b, head, row);
             let first = b.mul_const(unit, self.parts as i64);
-            let [zero, one, parts] = [0, 1, self.parts as u32].map(|n| b.u32(n));
+            let zero = b.u32(0);
+            let parts = self.parts as u32;
             let hidden = b.float(context.dtype, f64::NEG_INFINITY);
             let most = b.variable("most", hidden);
-            b.repeat(zero, parts, one, |b, part| {
+            b.unrolled(parts, |b, part| {
                 let at = b.add(first, part);
                 let (old, here) = (b.get(most), b.load(greatest, at));
                 let new = b.binary(BinaryOp::Max, old, here);
@@ -300,7 +299,7 @@ impl<'a> Division<'a> {
             let shift = b.binary(BinaryOp::Max, most, lowest);
             let none = b.float(context.dtype, 0.0);
             let (total, sum) = (b.variable("total", none), b.variable("sum", none));
-            b.repeat(zero, parts, one, |b, part| {
+            b.unrolled(parts, |b, part| {
                 let at = b.add(first, part);
                 let here = b.load(greatest, at);
                 let less = b.sub(here, shift);

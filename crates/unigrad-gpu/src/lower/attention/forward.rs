@@ -2,6 +2,7 @@
 //! maximum and sum.
 
 use super::division::{Block, BlockSizes, Division};
+use super::few::Few;
 use super::matrix;
 use super::tile::{Shape, Side, Tile};
 use super::{Context, Inputs};
@@ -10,6 +11,9 @@ use crate::lower::{Lowered, Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::Attention;
 use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
+
+/// Keys that are worth a part.
+const PART: usize = 256;
 
 pub(in crate::lower) fn lower(kernel: &Attention, target: &Target) -> Result<Lowered, Unsupported> {
     let context = Context::new(kernel, target, &[])?;
@@ -25,9 +29,12 @@ pub(in crate::lower) fn lower(kernel: &Attention, target: &Target) -> Result<Low
     if let Some(sizes) = matrix::Sizes::forward(kernel, rows, target) {
         division = Division::new(&context, sizes.block(), target, &mut scratch);
         step = matrix::forward(&division, &sizes, target)?;
+    } else if let Some(few) = Few::new(kernel, rows, context.dtype, target) {
+        division = Division::new(&context, few.block(), target, &mut scratch);
+        step = super::few::forward(&division, few, target)?;
     } else {
         let shape = Shape::new(target, context.dtype, rows, kernel.k_len, kernel.v_dim);
-        let sizes = BlockSizes { rows: shape.rows(), keys: shape.columns(), features: shape.features() };
+        let sizes = BlockSizes { rows: shape.rows(), keys: shape.columns(), features: shape.features(), part: PART };
         division = Division::new(&context, sizes, target, &mut scratch);
         step = Forward { division: &division, shape }.blocks(target)?;
     }

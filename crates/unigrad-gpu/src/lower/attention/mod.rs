@@ -3,12 +3,13 @@
 //! Always: sums run in a fixed order; nothing is added atomically. Blocks that the mask hides are skipped.
 //! Never: holds more scores than one block of queries by one block of keys.
 //!
-//! [`tile`] has the products by threads, [`forward`] and [`backward`] the loops around them; [`matrix`] has both passes for half types where the
-//! target has matrix fragments, [`fast`] those in a device's own words. This file has what all know of masks, dropout and layouts.
+//! [`tile`] has the products by threads, [`forward`] and [`backward`] the loops around them; [`few`] the forward pass of few queries where the target
+//! has subgroups; [`matrix`] has both passes for half types where it has matrix fragments, [`fast`] those in a device's own words. This file has what all know of masks, dropout and layouts.
 
 mod backward;
 mod division;
 mod fast;
+mod few;
 mod forward;
 mod matrix;
 mod tile;

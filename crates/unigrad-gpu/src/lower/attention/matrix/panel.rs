@@ -47,7 +47,7 @@ pub(super) struct Panel {
 }
 
 /// Features that can be moved at once.
-pub(super) fn run(layout: &Layout4, features: usize, target: &Target) -> u32 {
+pub(in crate::lower::attention) fn run(layout: &Layout4, features: usize, target: &Target) -> u32 {
     let fits = |v: &u32| target.vectors && features.is_multiple_of(*v as usize) && super::super::aligned(layout, (*v).into());
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)
 }

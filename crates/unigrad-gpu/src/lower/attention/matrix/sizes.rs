@@ -140,6 +140,6 @@ impl Sizes {
     }
 
     pub(in crate::lower::attention) fn block(&self) -> BlockSizes {
-        BlockSizes { rows: self.rows, keys: self.keys, features: self.v }
+        BlockSizes { rows: self.rows, keys: self.keys, features: self.v, part: 2 * self.keys as usize }
     }
 }
