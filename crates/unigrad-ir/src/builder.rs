@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 use unigrad_scalar::{BinaryOp, DType, Formula, Literal, ReduceOp, Term, UnaryOp};
 
-use crate::ir::{Array, AtomicOp, Block, Inst, Op, Param, Place, Program, Raw, Stmt, SubgroupOp, Type, Value};
+use crate::ir::{Array, AtomicOp, Block, Inst, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, Type, Value};
 
 /// Makes a [`Program`].
 ///
@@ -62,8 +62,16 @@ impl Builder {
             block,
             insts: Vec::new(),
             body: Vec::new(),
+            prefetch: None,
         };
         Builder { program, blocks: vec![(Vec::new(), Constants::default())] }
+    }
+
+    /// What a device may ask for before the program begins. Of a place that is no buffer, nothing.
+    pub fn prefetch(&mut self, place: Place, [rows, count, width, pitch]: [u32; 4]) {
+        if let Place::Param(param) = place {
+            self.program.prefetch = Some(Prefetch { param, rows, count, width, pitch });
+        }
     }
 
     /// The program.

@@ -400,6 +400,24 @@ pub struct Program {
     pub insts: Vec<Inst>,
     /// What is done.
     pub body: Block,
+    /// What a device may ask for before it begins.
+    pub prefetch: Option<Prefetch>,
+}
+
+/// Memory that every workgroup reads first, whatever programs before it wrote: rows of a matrix without gaps, `rows` of them for each workgroup in
+/// order. A device may bring the beginnings of these rows nearer while the program ahead still runs. It changes no result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Prefetch {
+    /// The buffer: a parameter's position.
+    pub param: u32,
+    /// Rows of a workgroup; workgroup `x` of the grid has those from `x * rows` on.
+    pub rows: u32,
+    /// Rows that there are.
+    pub count: u32,
+    /// Bytes of a row that are asked for, at most [`Prefetch::pitch`].
+    pub width: u32,
+    /// Bytes from row to row.
+    pub pitch: u32,
 }
 
 impl Program {

@@ -15,8 +15,8 @@ mod validate;
 
 pub use builder::Builder;
 pub use ir::{
-    Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Program, Raw, Stmt, SubgroupOp,
-    Type, Uniformity, Value,
+    Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Prefetch, Program, Raw, Stmt,
+    SubgroupOp, Type, Uniformity, Value,
 };
 pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};
 pub use target::{Dialect, Target};

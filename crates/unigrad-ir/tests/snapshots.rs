@@ -32,6 +32,7 @@ fn targets() -> Vec<Target> {
 fn kept(target: &Target) -> Vec<Program> {
     let mut programs = vec![
         programs::row_sum(),
+        programs::sum_of_rows_ahead(),
         programs::small_product(false),
         programs::unary(DType::F32),
         programs::binary(DType::I32),
@@ -86,10 +87,10 @@ fn texts_are_as_they_were() {
     assert!(changed.is_empty(), "{changed}help: read the change, then UPDATE_SNAPSHOTS=1 cargo test -p unigrad-ir --test snapshots");
 }
 
-/// A program that may be launched before the one ahead of it has ended waits for that before it does anything, and says so.
+/// A program that may be launched before the one ahead of it has ended waits for that before it does anything but ask for memory, and says so.
 #[test]
 fn programs_of_hopper_wait_first() {
-    let mut waiting = 0;
+    let (mut waiting, mut asking) = (0, 0);
     for target in offline_targets() {
         for program in kept(&target) {
             let Ok(source) = render(&program, &target) else { continue };
@@ -97,10 +98,16 @@ fn programs_of_hopper_wait_first() {
             let wanted = target.dialect == Dialect::Cuda && capability >= 90;
             assert_eq!(source.waits, wanted, "{} {}", target.arch, program.name);
             let body = source.text.split_once(&format!("{}(", source.entry)).and_then(|(_, rest)| rest.split_once("{\n"));
-            let first = body.map_or("", |(_, body)| body.lines().next().unwrap_or_default());
+            let mut lines = body.map_or("", |(_, body)| body).lines();
+            let mut first = lines.next().unwrap_or_default();
+            if wanted && program.prefetch.is_some() {
+                assert!(first.contains("prefetch.global.L2") && !first.contains("ld."), "{} {}: {first}", target.arch, program.name);
+                (first, asking) = (lines.next().unwrap_or_default(), asking + 1);
+            }
             assert_eq!(first.contains("griddepcontrol.wait"), wanted, "{} {}: {first}", target.arch, program.name);
+            assert!(wanted || !source.text.contains("prefetch"), "{} {}", target.arch, program.name);
             waiting += usize::from(wanted);
         }
     }
-    assert!(waiting > 0);
+    assert!(waiting > 0 && asking > 0);
 }

@@ -75,6 +75,8 @@ pub struct CudaModule {
     dynamic_shared: u32,
     /// Whether it may be launched before the launch ahead of it has ended.
     pub(crate) waits: bool,
+    /// Whether it asks for memory before it waits.
+    pub(crate) asks_ahead: bool,
 }
 
 // SAFETY: a function handle may be used by any thread.
@@ -531,7 +533,8 @@ impl Backend for CudaBackend {
                 load_image(image, &source.entry, dynamic_shared).map_err(|cause| self.compile_error(program, cause))?
             }
         };
-        Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared, waits: source.waits })
+        let (waits, asks_ahead) = (source.waits, source.waits && program.prefetch.is_some());
+        Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared, waits, asks_ahead })
     }
 
     fn occupancy(&self, module: &CudaModule) -> Option<f64> {

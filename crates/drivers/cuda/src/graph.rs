@@ -3,8 +3,10 @@
 //! In: kernels with their parameters, and work of cuBLASLt, which is captured. Out: a graph whose nodes follow each other, and which is made ready at
 //! its first replay.
 //! Always: a launch comes after the one before it. A program that waits by itself is launched by programmatic dependent launch, when all groups of
-//! the program before it have ended, but maybe before what they wrote is there for others: that is what it waits for. A parameter that changes goes to the graph that is ready, and counts from the next replay on; CUDA copies parameters, keeps replays of
-//! a graph from overlapping, and lets one that is under way end when its graph is dropped.
+//! the program before it have ended, but maybe before what they wrote is there for others: that is what it waits for. One that asks for memory before
+//! it waits (a product with few rows: its matrix) is launched when those groups have begun. A parameter that changes goes to the graph that is ready,
+//! and counts from the next replay on; CUDA copies parameters, keeps replays of a graph from overlapping, and lets one that is under way end when its
+//! graph is dropped.
 //! Never: a branch: independent launches wait for each other, as they do in a stream.
 
 use crate::{
@@ -67,10 +69,11 @@ fn launches_early() -> bool {
     api::version() >= 12_030 && Config::current_or_default().replay != Replay::Serial
 }
 
-/// Has a program follow another one as soon as all groups of that one have ended, or have let it.
-fn add_early(graph: sys::CUgraph, from: sys::CUgraphNode, to: sys::CUgraphNode) -> CUresult {
+/// Has a program follow another one as soon as all groups of that one have ended; if it asks for memory ahead, as soon as they have begun.
+fn add_early(graph: sys::CUgraph, from: sys::CUgraphNode, to: sys::CUgraphNode, asks_ahead: bool) -> CUresult {
+    let port = if asks_ahead { sys::CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER } else { sys::CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC };
     let edge = sys::CUgraphEdgeData {
-        from_port: sys::CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC as u8,
+        from_port: port as u8,
         to_port: 0,
         type_: sys::CUgraphDependencyType::CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC as u8,
         reserved: [0; 5],
@@ -144,7 +147,7 @@ impl Replays<CudaModule> for CudaBackend {
                     unsafe { sys::cuGraphAddKernelNode_v2(&mut node, graph.graph, before, n, params) }
                 });
                 match early {
-                    Some(last) if added == CUresult::CUDA_SUCCESS => add_early(graph.graph, last, node),
+                    Some(last) if added == CUresult::CUDA_SUCCESS => add_early(graph.graph, last, node, module.asks_ahead),
                     _ => added,
                 }
             }

@@ -3,7 +3,9 @@
 use smallvec::SmallVec;
 use unigrad_gpu::lower;
 use unigrad_ir::{Dialect, FragmentShape, Target, collect, offline_targets, render, validate};
-use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, Layout4, MaxPool, Scan, Scatter, ScatterBase, TopK};
+use unigrad_kernel::{
+    Arg, ArgSort, Attention, AttentionGrad, Contract, KDim, Kernel, Layout4, MDim, MaxPool, NDim, Scan, Scatter, ScatterBase, TopK,
+};
 use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, PoolSpec, Positions, ScanOp, ScatterMode};
 
 fn dense([_, h, t, d]: [usize; 4]) -> Layout4 {
@@ -67,8 +69,32 @@ fn scatter(dtype: DType, mode: ScatterMode, n: usize) -> Scatter {
     }
 }
 
+/// `[vectors, k]` times the rows of `[rows, k]`.
+fn linear(dtype: DType, [vectors, rows, k]: [usize; 3]) -> Contract {
+    let arg = |len, write| Arg { dtype, len, write };
+    Contract {
+        batch: SmallVec::new(),
+        m: SmallVec::from_slice(&[MDim { size: vectors, a: k as i64, c: rows as i64 }]),
+        n: SmallVec::from_slice(&[NDim { size: rows, b: k as i64, c: 1 }]),
+        k: SmallVec::from_slice(&[KDim { size: k, a: 1, b: 1 }]),
+        a_offset: 0,
+        b_offset: 0,
+        a: arg(vectors * k, false),
+        b: arg(rows * k, false),
+        c: arg(vectors * rows, true),
+        epilogue: None,
+        tf32: false,
+        prologues: [None, None],
+    }
+}
+
 fn sample() -> Vec<Kernel> {
     let mut kernels = Vec::new();
+    for dtype in [DType::F32, DType::F16, DType::BF16] {
+        for sizes in [[1, 4096, 4096], [3, 100, 520], [8, 28_672, 4096], [17, 4096, 14_336], [32, 6144, 4096]] {
+            kernels.push(Kernel::Contract(linear(dtype, sizes)));
+        }
+    }
     for dtype in [DType::F32, DType::BF16, DType::Bool, DType::I64] {
         for (outer, len, inner) in [(2, 100_000, 1), (40, 100, 1), (4, 300, 16)] {
             kernels.push(Kernel::Scan(Scan { op: ScanOp::Sum, dtype, outer, len, inner, reverse: false }));
@@ -88,7 +114,7 @@ fn sample() -> Vec<Kernel> {
         }));
     }
     for dtype in [DType::F32, DType::F16, DType::BF16] {
-        for sizes in [[4, 4, 300, 300, 64], [4, 2, 256, 256, 128], [8, 1, 1, 5000, 64], [2, 2, 40, 50, 37]] {
+        for sizes in [[4, 4, 300, 300, 64], [4, 2, 256, 256, 128], [8, 2, 1, 1024, 128], [8, 1, 1, 5000, 64], [2, 2, 40, 50, 37]] {
             for plain in [true, false] {
                 let forward = attention(dtype, sizes, plain);
                 kernels.push(Kernel::AttentionGrad(gradient(forward.clone())));

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Dialect,
     ir::{
-        Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Program, Raw, Stmt, SubgroupOp,
-        Type, Value,
+        Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Prefetch, Program, Raw, Stmt,
+        SubgroupOp, Type, Value,
     },
 };
 
@@ -59,6 +59,7 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, ParseError> {
                 block: [1; 3],
                 insts: Vec::new(),
                 body: Vec::new(),
+                prefetch: None,
             },
             names: HashMap::new(),
             order: Vec::new(),
@@ -264,8 +265,34 @@ impl Parser<'_> {
             let arrays = if is_shared { &mut self.program.shared } else { &mut self.program.locals };
             arrays.push(Array { name, ty, len });
         }
+        if matches!(self.peek(), Kind::Word(word) if word == "prefetch") {
+            self.lines.push(self.place_now().0);
+            self.program.prefetch = Some(self.prefetch()?);
+        }
         self.program.body = self.statements()?;
         Ok(())
+    }
+
+    fn prefetch(&mut self) -> Parse<Prefetch> {
+        self.keyword("prefetch")?;
+        let here = self.at;
+        let name = self.word("a buffer's name")?;
+        let is_it = |param: &Param| matches!(param, Param::Buffer { name: of, .. } if *of == name);
+        let Some(param) = self.program.params.iter().position(is_it) else {
+            self.at = here;
+            return self.wanted("a buffer's name");
+        };
+        self.sign(":")?;
+        let rows = self.number("a number of rows")?;
+        self.keyword("of")?;
+        let count = self.number("a number of rows")?;
+        self.keyword("rows")?;
+        self.sign(",")?;
+        let width = self.number("a number of bytes")?;
+        self.keyword("of")?;
+        let pitch = self.number("a number of bytes")?;
+        self.keyword("bytes")?;
+        Ok(Prefetch { param: param as u32, rows, count, width, pitch })
     }
 
     fn param(&mut self) -> Parse<Param> {

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write as _};
 
 use unigrad_scalar::{DType, Literal};
 
-use crate::ir::{Array, Block, FragmentRole, Inst, MAX_NESTING, Op, Param, Place, Program, Raw, Stmt, SubgroupOp, Type, Value};
+use crate::ir::{Array, Block, FragmentRole, Inst, MAX_NESTING, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, Type, Value};
 
 /// `x`, `y` or `z`.
 pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
@@ -41,6 +41,9 @@ impl Display for Program {
         let arrays = self.shared.iter().map(|array| ("shared", array)).chain(self.locals.iter().map(|array| ("local", array)));
         for (space, Array { name, ty, len }) in arrays {
             writeln!(f, "    {space} {name}: [{ty}; {len}]")?;
+        }
+        if let Some(Prefetch { param, rows, count, width, pitch }) = self.prefetch {
+            writeln!(f, "    prefetch {}: {rows} of {count} rows, {width} of {pitch} bytes", param_name(self, param))?;
         }
         block(self, &self.body, 1, f)?;
         f.write_str("}\n")

@@ -53,6 +53,10 @@ impl Generator {
         let values = vec![b.scalar("n", DType::U32), b.scalar("alpha", DType::F32)];
         let mut generator = Generator { rng: Rng(seed * 2 + 1), b, places, tables, values, left: 40 };
         generator.statements(0);
+        if seed.is_multiple_of(3) {
+            let numbers = [(); 4].map(|()| generator.rng.below(1 << 20) as u32);
+            generator.b.prefetch(Place::Param(generator.rng.below(3) as u32), numbers);
+        }
         generator.b.finish()
     }
 

@@ -3,7 +3,7 @@
 use unigrad_scalar::DType;
 
 use super::{At, Checker};
-use crate::ir::{FragmentShape, Param, Type};
+use crate::ir::{FragmentShape, Param, Prefetch, Type};
 
 fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
@@ -89,6 +89,17 @@ impl Checker<'_> {
                     let cause = format!("{shared_bytes} bytes of shared arrays with this one, the target has {}", target.shared_bytes);
                     self.error(At::Words(&array.name), cause, "use smaller tiles");
                 }
+            }
+        }
+        if let Some(Prefetch { param, rows, width, pitch, .. }) = program.prefetch {
+            self.next_line();
+            self.statement = lines.next().unwrap_or_default().trim().to_owned();
+            if !matches!(program.params.get(param as usize), Some(Param::Buffer { .. })) {
+                self.error(At::Line, "what is asked for ahead is no buffer", "name one of the parameters");
+            }
+            if width == 0 || width > pitch || rows == 0 {
+                let cause = format!("{width} bytes of each of {rows} rows, which have {pitch}");
+                self.error(At::Line, cause, "ask for rows, and for a part of each");
             }
         }
     }

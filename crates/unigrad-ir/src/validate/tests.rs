@@ -589,3 +589,18 @@ fn malformed_programs_are_errors_too() {
     program.body.push(Stmt::Let(Value(program.insts.len() as u32 - 1)));
     assert!(validate(&program, &Target::interpreter()).unwrap_err().len() >= 6);
 }
+
+#[test]
+fn what_is_asked_for_ahead_is_a_part_of_a_buffer() {
+    let with = |numbers: [u32; 4], param: u32| {
+        errors(simple(|b, _| {
+            b.scalar("n", DType::U32);
+            b.prefetch(Place::Param(param), numbers);
+        }))
+    };
+    assert!(with([4, 16, 128, 128], 0).is_empty());
+    only(with([4, 16, 129, 128], 0), "129 bytes of each of 4 rows, which have 128");
+    only(with([0, 16, 128, 128], 0), "of each of 0 rows");
+    only(with([4, 16, 0, 128], 0), "0 bytes");
+    only(with([4, 16, 128, 128], 77), "is no buffer");
+}

@@ -544,3 +544,11 @@ pub(crate) fn all(target: &Target) -> Vec<Program> {
     }
     programs
 }
+
+/// [`row_sum`] of 64 rows of 256, which asks for the beginning of each ahead.
+pub(crate) fn sum_of_rows_ahead() -> Program {
+    let mut program = row_sum();
+    "sum_of_rows_ahead".clone_into(&mut program.name);
+    program.prefetch = Some(unigrad_ir::Prefetch { param: 0, rows: 1, count: 64, width: 256, pitch: 1024 });
+    program
+}

@@ -17,6 +17,7 @@ mod grid;
 mod inside;
 mod library;
 mod load;
+mod narrow;
 mod problem;
 mod sink;
 mod skinny;
@@ -43,6 +44,11 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
     let p = Problem::new(contract, target)?;
     if p.batch == 0 || p.m == 0 || p.n == 0 {
         return Ok(Lowered::default());
+    }
+    if let Some(plan) = narrow::plan(&p, target)
+        && let Some(product) = narrow::product(contract, &p, target, plan)?
+    {
+        return finish(contract, &p, target, product, plan.parts.count);
     }
     if let Some(plan) = skinny::plan(&p, target) {
         let product = skinny::product(contract, &p, target, plan)?;

@@ -20,6 +20,12 @@ use unigrad_scalar::{BinaryOp, Literal, ReduceOp};
 /// Vectors at most.
 const NARROW: u64 = 8;
 
+/// Bytes of the matrix that are asked for before a product begins: a third of the second-level cache of the GPUs that can do so.
+const AHEAD: u64 = 16 << 20;
+/// Workgroups that a compute unit has at once, and bytes that memory moves at once.
+const GROUPS_AT_ONCE: u32 = 8;
+const LINE: u64 = 128;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     /// `group` threads along `k`, for `lanes` lanes at once.
@@ -41,17 +47,17 @@ pub(super) struct SkinnyTiles {
 }
 
 /// The matrix and the vectors of a problem.
-struct Sides<'a> {
-    matrix: &'a Operand,
-    vectors: &'a Operand,
-    n_lanes: u64,
-    n_vectors: u32,
+pub(super) struct Sides<'a> {
+    pub(super) matrix: &'a Operand,
+    pub(super) vectors: &'a Operand,
+    pub(super) n_lanes: u64,
+    pub(super) n_vectors: u32,
     /// Whether the matrix' lanes are columns.
-    columns: bool,
+    pub(super) columns: bool,
 }
 
 impl<'a> Sides<'a> {
-    fn of(p: &'a Problem) -> Sides<'a> {
+    pub(super) fn of(p: &'a Problem) -> Sides<'a> {
         if p.n >= p.m {
             Sides { matrix: &p.b, vectors: &p.a, n_lanes: p.n, n_vectors: p.m as u32, columns: true }
         } else {
@@ -122,6 +128,11 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: S
     };
     let tiles = sides.n_lanes.div_ceil(per_group.into());
     let groups = Groups::new(tiles * p.batch * parts.count, target)?;
+    if let Some(numbers) = ahead(&sides, p, per_group, groups.grid(), plan.parts, target)
+        && let Some(place) = sources[0].place()
+    {
+        s.b.prefetch(place, numbers);
+    }
     let length = match plan.way {
         Way::Dot { .. } => plan.threads,
         Way::Spread { across } if across == plan.threads => 0,
@@ -147,6 +158,24 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: S
         }
     });
     Ok(s.finish(groups.grid()))
+}
+
+/// What workgroups may ask for before they begin, as [`Builder::prefetch`] takes it: the beginnings of the matrix' rows, for as many workgroups as a
+/// device has at once. Of products that fill the device.
+pub(super) fn ahead(sides: &Sides<'_>, p: &Problem, rows: u32, grid: [u32; 3], parts: Parts, target: &Target) -> Option<[u32; 4]> {
+    let matrix = sides.matrix;
+    let pitch = u64::try_from(matrix.lanes.single()?).ok()?;
+    let units = target.compute_units.max(1);
+    let plain = matrix.offset == 0 && matrix.k.single() == Some(1) && pitch >= p.k && p.batch == 1 && parts.count == 1;
+    if !plain || grid[1..] != [1, 1] || grid[0] < 2 * units {
+        return None;
+    }
+    let size = matrix.dtype.size() as u64;
+    let at_once = u64::from(grid[0].min(units * GROUPS_AT_ONCE)) * u64::from(rows);
+    let width = (AHEAD / at_once).min(p.k * size) / LINE * LINE;
+    let numbers = [rows.into(), sides.n_lanes, width, pitch * size].map(|n| u32::try_from(n).ok());
+    let [Some(rows), Some(count), Some(width), Some(pitch)] = numbers else { return None };
+    (width > 0).then_some([rows, count, width, pitch])
 }
 
 struct SkinnyKernel<'a> {

@@ -7,4 +7,5 @@
 pub(super) mod attention;
 pub(super) mod copies;
 pub(super) mod mma_sync;
+pub(super) mod narrow;
 pub(super) mod wgmma;

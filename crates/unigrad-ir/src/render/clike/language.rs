@@ -56,6 +56,14 @@ pub(in crate::render) struct Shuffles {
     pub(in crate::render) index: &'static str,
 }
 
+/// How memory is asked for ahead: `line` bytes at once; `text` knows the buffer `{p}`, `{threads}` of a workgroup, `{all}` lines of one, and what
+/// [`crate::Prefetch`] has: `{rows}`, `{count}`, `{lines}` of a row, `{line}`, `{pitch}`.
+#[derive(Clone, Copy)]
+pub(in crate::render) struct PrefetchWords {
+    pub(in crate::render) line: u32,
+    pub(in crate::render) text: &'static str,
+}
+
 /// How matrix fragments are spelled.
 pub(in crate::render) struct Fragments {
     /// The name of the type; declares it at first use.
@@ -99,6 +107,8 @@ pub(in crate::render) struct Language {
     pub(in crate::render) spaces: Spaces,
     /// What a program begins with on a device that launches it before the program ahead of it has ended: it waits for that. Else empty.
     pub(in crate::render) wait: fn(&Target) -> &'static [&'static str],
+    /// How it asks for memory before it waits, if it can.
+    pub(in crate::render) prefetch: Option<PrefetchWords>,
     /// A shared array: `{t}`, `{n}`, `{i}` elements.
     pub(in crate::render) shared: &'static str,
     /// Bytes of shared memory that may be declared so, and the declaration of all of it at once, for more.
@@ -189,6 +199,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
     helpers: &[],
     helpers_for: |_| &[],
     wait: |_| &[],
+    prefetch: None,
     atomics: &[],
     compare_exchange: ["", ""],
     atomic_add_f32: "",

@@ -13,10 +13,10 @@ mod ops;
 mod subgroup;
 mod tables;
 
-pub(super) use language::{C_LIKE, FragmentMemory, Fragments, Language, Params, Shuffles, Spaces, Tables, Vectors};
+pub(super) use language::{C_LIKE, FragmentMemory, Fragments, Language, Params, PrefetchWords, Shuffles, Spaces, Tables, Vectors};
 
 use super::{RenderError, Source};
-use crate::{Block, Op, Param, Program, Raw, Stmt, Target, Type, Value};
+use crate::{Block, Op, Param, Prefetch, Program, Raw, Stmt, Target, Type, Value};
 use std::{collections::BTreeMap, fmt::Write as _};
 use unigrad_scalar::{DType, Literal};
 
@@ -63,6 +63,9 @@ pub(super) fn render(program: &Program, target: &Target, language: &'static Lang
     }
     let params = writer.params();
     let wait = (language.wait)(target);
+    if !wait.is_empty() {
+        writer.prefetch();
+    }
     wait.iter().for_each(|line| writer.line(line));
     writer.begin();
     let dynamic_shared = writer.shared();
@@ -232,6 +235,29 @@ impl Writer<'_> {
             }
         }
         self.choose_by_scalars();
+    }
+
+    /// Asks for memory ahead, where the language has words for it.
+    fn prefetch(&mut self) {
+        let (Some(words), Some(Prefetch { param, rows, count, width, pitch })) = (self.language.prefetch, self.program.prefetch) else {
+            return;
+        };
+        let Some(place) = self.program.params.get(param as usize) else {
+            return self.refuse(None, format!("no parameter {param}, of which it asks for memory ahead"), "validate the program first");
+        };
+        let lines = width.div_ceil(words.line);
+        let numbers = [
+            ("{all}", rows.saturating_mul(lines)),
+            ("{rows}", rows),
+            ("{count}", count),
+            ("{lines}", lines),
+            ("{line}", words.line),
+            ("{pitch}", pitch),
+            ("{threads}", self.program.block[0]),
+        ];
+        let named = words.text.replace("{p}", &param_name(param as usize, place));
+        let text = numbers.iter().fold(named, |text, (name, number)| text.replace(name, &format!("{number}u")));
+        self.line(&text);
     }
 
     /// Declares shared arrays; gives the bytes that the launch must ask for.
