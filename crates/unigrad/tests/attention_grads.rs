@@ -133,3 +133,50 @@ fn gradients_are_the_oracles_at_the_edges_of_blocks() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Rows of a workgroup of warpgroups, and columns of a block (`native/hopper_gradients.rs` in `unigrad-gpu`); those of warps are half as many.
+const ROWS: usize = 128;
+const COLUMNS: usize = 64;
+
+/// Halves, heads of 64 and 128 features, and lengths at the edges of the blocks that matrix instructions have, where a device has its own words for them.
+#[test]
+fn gradients_by_matrix_instructions_are_the_oracles() {
+    let mut devices = devices();
+    devices.retain(|device| device.backend() == "cuda" || device.name() == "cpu");
+    if devices.iter().all(|device| device.backend() != "cuda") {
+        println!("SKIPPED: no device here has words of its own for these instructions; only the CPU is compared");
+    }
+    let plain = Case {
+        batch: 1,
+        heads: 2,
+        groups: 2,
+        queries: ROWS,
+        keys: ROWS,
+        features: 64,
+        values: 64,
+        kv_len: ROWS,
+        q_offset: 0,
+        each: false,
+        causal: false,
+        window: None,
+        dropout: false,
+        dtype: DType::BF16,
+    };
+    let mut cases = Vec::new();
+    let lengths = [COLUMNS - 1, COLUMNS, COLUMNS + 1, ROWS - 1, ROWS, ROWS + 1, ROWS + COLUMNS, 2 * ROWS + 1];
+    for (i, n) in lengths.into_iter().enumerate() {
+        let features = [64, 128][i % 2];
+        let one = Case { queries: n, keys: n, kv_len: n, features, values: features, dtype: [DType::BF16, DType::F16][i / 2 % 2], ..plain };
+        cases.push(Case { causal: true, ..one });
+        cases.push(Case { heads: 4, kv_len: n - 3, features: 192 - features, values: 192 - features, ..one });
+        cases.push(Case { causal: true, window: Some(COLUMNS - 5), heads: 4, ..one });
+        cases.push(Case { keys: n + 70, kv_len: n + 70, causal: true, q_offset: 70, batch: 2, each: i % 2 == 0, ..one });
+        cases.push(Case { keys: n + 50, kv_len: n + 40, q_offset: -20, causal: true, features: 192 - features, values: 192 - features, ..one });
+    }
+    let mut wrong = Vec::new();
+    for device in devices {
+        let few = device.backend() != "cuda";
+        wrong.extend(cases.iter().step_by(if few { 6 } else { 1 }).filter_map(|case| check(&device, *case).err()));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -98,7 +98,10 @@ pub(super) fn backward(
 ) -> Result<Option<[Step; 2]>, Unsupported> {
     let outputs = [&kernel.dq, &kernel.dk, &kernel.dv];
     let features = context.kernel.qk_dim;
-    let pass = |by_key| Pass { context, kernel, delta, by_key };
+    let pass = |by_key| {
+        let rows = if by_key { context.kernel.k_len } else { context.kernel.q_len };
+        Pass { context, kernel, delta, by_key, hopper: Backward::is_for_warpgroups(target, features as u32, rows) }
+    };
     let fits = |pass: &Pass<'_>| pass.inner(features).shared_bytes() as usize <= target.shared_bytes;
     if !suits(context, target)
         || context.kernel.k_len < MANY
@@ -117,6 +120,8 @@ struct Pass<'a> {
     delta: Operand,
     /// Whether rows are keys.
     by_key: bool,
+    /// Whether warpgroups multiply.
+    hopper: bool,
 }
 
 impl Pass<'_> {
@@ -138,16 +143,17 @@ impl Pass<'_> {
             window: forward.spec.window.map(super::window_of),
             strides,
             head_strides: columns.map(|layout| layout.strides[1]),
+            hopper: self.hopper,
         }
     }
 
     /// The columns that rows `first..end` meet.
-    fn columns(&self, b: &mut Builder, inputs: &Inputs, first: Value, rows: Value) -> (Value, Value) {
+    fn columns(&self, b: &mut Builder, inputs: &Inputs, first: Value, (block, rows): (u32, Value)) -> (Value, Value) {
         if !self.by_key {
-            let end = end(b, first, native::ROWS, rows);
+            let end = end(b, first, block, rows);
             return self.context.keys_seen(b, inputs, first, end);
         }
-        let end = end(b, first, native::ROWS, inputs.kv_len);
+        let end = end(b, first, block, inputs.kv_len);
         let (from, to) = self.context.queries_seeing(b, inputs, first, end);
         let none = b.binary(BinaryOp::Ge, first, end);
         (from, b.select(none, from, to))
@@ -159,9 +165,16 @@ impl Pass<'_> {
         let features = forward.qk_dim;
         let inner = self.inner(features);
         let heads = if *by_key { forward.kv_heads } else { forward.heads };
-        let items = forward.batch * heads * inner.rows.div_ceil(native::ROWS as usize);
+        let (threads, block) = inner.group();
+        let items = forward.batch * heads * inner.rows.div_ceil(block as usize);
         let line = Line::new(items, target)?;
-        let mut sig = Signature::new(if *by_key { "attention_dkv_mma" } else { "attention_dq_mma" }, [native::THREADS, 1, 1]);
+        let name = match (by_key, inner.hopper) {
+            (true, true) => "attention_dkv_wgmma",
+            (false, true) => "attention_dq_wgmma",
+            (true, false) => "attention_dkv_mma",
+            (false, false) => "attention_dq_mma",
+        };
+        let mut sig = Signature::new(name, [threads, 1, 1]);
         sig.made_for(target);
         let parameters = context.open(&mut sig);
         let lse = context.lse(false).open(&mut sig, "lse", false);
@@ -182,12 +195,12 @@ impl Pass<'_> {
         let exists = b.lt(group, count);
         b.when(exists, |b| {
             // Under a causal mask later queries see more keys, and earlier keys are seen by more queries.
-            let [first, head, batch] = item(b, group, items, [heads, forward.batch], native::ROWS, forward.spec.causal && !by_key);
+            let [first, head, batch] = item(b, group, items, [heads, forward.batch], block, forward.spec.causal && !by_key);
             let inputs = context.of_sequence(b, &parameters, batch);
             let n_group = context.group() as i64;
             let (q_head, kv_head) = if *by_key { (b.mul_const(head, n_group), head) } else { (head, b.div_const(head, n_group)) };
             let rows = b.int(DType::I32, inner.rows as i64);
-            let (from, to) = self.columns(b, &inputs, first, rows);
+            let (from, to) = self.columns(b, &inputs, first, (block, rows));
             let query = [(inputs.q, &forward.q, q_head), (dout, &kernel.dout, q_head)];
             let key = [(inputs.k, &forward.k, kv_head), (inputs.v, &forward.v, kv_head)];
             let (rows, columns) = if *by_key { (key, query) } else { (query, key) };

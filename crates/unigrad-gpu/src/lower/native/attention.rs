@@ -7,6 +7,7 @@
 //! other side pass by, the next one being copied while one is multiplied, and probabilities are made again from the saved logarithms. Rows in shared memory are stored with their 16-byte pieces swapped (piece `c` of row
 //! `r` at `c ^ (r % 8)`), so that neither copies nor matrix loads meet in a bank.
 
+use super::{hopper_gradients as hopper, wgmma};
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 use unigrad_scalar::DType;
 
@@ -92,7 +93,7 @@ impl Forward {
 }
 
 /// Rows of a workgroup in the backward passes.
-pub(in crate::lower) const ROWS: u32 = 64;
+const ROWS: u32 = 64;
 
 /// One of the two backward passes. Rows are queries (with `q` and `dout`) and columns keys (with `k` and `v`), or the other way round.
 #[derive(Clone, Copy, Debug)]
@@ -114,17 +115,34 @@ pub(in crate::lower) struct Backward {
     pub(in crate::lower) strides: [i64; 6],
     /// Elements from query head to query head of both tensors of columns.
     pub(in crate::lower) head_strides: [i64; 2],
+    /// Whether warpgroups multiply.
+    pub(in crate::lower) hopper: bool,
 }
 
 impl Backward {
+    /// Whether warpgroups multiply on a target: where they can, and a workgroup's rows are not mostly idle.
+    pub(in crate::lower) fn is_for_warpgroups(target: &Target, features: u32, rows: usize) -> bool {
+        let enough = target.max_threads >= hopper::THREADS && target.shared_bytes >= hopper::shared_bytes(features) as usize;
+        wgmma::available(target) && enough && rows > ROWS as usize
+    }
+
+    /// Threads of a workgroup, and its rows.
+    pub(in crate::lower) fn group(&self) -> (u32, u32) {
+        if self.hopper { (hopper::THREADS, hopper::ROWS) } else { (THREADS, ROWS) }
+    }
+
     /// Columns of a block: as many as registers allow.
     fn columns(&self) -> u32 {
-        if self.by_key && self.features == 128 { 32 } else { 64 }
+        match (self.hopper, self.by_key, self.features) {
+            (true, ..) => hopper::COLUMNS,
+            (_, true, 128) => 32,
+            _ => 64,
+        }
     }
 
     /// Bytes of shared memory: rows, two blocks of columns, and what is saved of their queries.
     pub(in crate::lower) fn shared_bytes(&self) -> u32 {
-        (2 * ROWS + 4 * self.columns()) * self.features * 2 + 128
+        if self.hopper { hopper::shared_bytes(self.features) } else { (2 * ROWS + 4 * self.columns()) * self.features * 2 + 128 }
     }
 
     /// Places: both tensors of rows, both of columns, the logarithms, the deltas, the gradients (twice the same for `dq`), shared memory.
@@ -142,7 +160,10 @@ impl Backward {
                 ("@half@", half.to_owned()),
                 ("@D@", self.features.to_string()),
                 ("@BN@", self.columns().to_string()),
-                ("@T@", THREADS.to_string()),
+                ("@T@", self.group().0.to_string()),
+                ("@CAUSAL@", u32::from(self.causal).to_string()),
+                ("@WINDOW@", u32::from(self.window.is_some()).to_string()),
+                ("@WIDTH@", self.window.unwrap_or(0).to_string()),
                 ("@ROWS@", self.rows.to_string()),
                 ("@BY_KEY@", u32::from(self.by_key).to_string()),
                 ("@HEADS@", self.heads.to_string()),
@@ -162,9 +183,13 @@ impl Backward {
             ];
             constants.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
         };
+        let mut preludes = vec![(Dialect::Cuda, constants(PRELUDE))];
+        if self.hopper {
+            preludes.push((Dialect::Cuda, hopper::prelude(self.features, half)));
+        }
         Raw {
-            texts: vec![(Dialect::Cuda, raw(&constants(BACKWARD)))],
-            preludes: vec![(Dialect::Cuda, constants(PRELUDE))],
+            texts: vec![(Dialect::Cuda, raw(&constants(if self.hopper { hopper::TEXT } else { BACKWARD })))],
+            preludes,
             values: values.to_vec(),
             places: places.to_vec(),
         }
