@@ -63,6 +63,7 @@ impl Builder {
             insts: Vec::new(),
             body: Vec::new(),
             prefetch: None,
+            at_once: None,
         };
         Builder { program, blocks: vec![(Vec::new(), Constants::default())] }
     }
@@ -72,6 +73,11 @@ impl Builder {
         if let Place::Param(param) = place {
             self.program.prefetch = Some(Prefetch { param, rows, count, width, pitch });
         }
+    }
+
+    /// How many workgroups a compute unit should have room for at once.
+    pub fn at_once(&mut self, workgroups: u32) {
+        self.program.at_once = Some(workgroups);
     }
 
     /// The program.

@@ -402,6 +402,8 @@ pub struct Program {
     pub body: Block,
     /// What a device may ask for before it begins.
     pub prefetch: Option<Prefetch>,
+    /// How many workgroups a compute unit should have room for at once, where the compiler would give threads more registers otherwise.
+    pub at_once: Option<u32>,
 }
 
 /// Memory that every workgroup reads first, whatever programs before it wrote: rows of a matrix without gaps, `rows` of them for each workgroup in

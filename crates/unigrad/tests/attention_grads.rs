@@ -134,7 +134,7 @@ fn gradients_are_the_oracles_at_the_edges_of_blocks() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rows of a workgroup of warpgroups, and columns of a block (`native/hopper_gradients.rs` in `unigrad-gpu`); those of warps are half as many.
+/// Rows of the largest workgroup, and columns of a block (`native/hopper_gradients.rs` in `unigrad-gpu`); other workgroups have half as many rows.
 const ROWS: usize = 128;
 const COLUMNS: usize = 64;
 
@@ -142,7 +142,7 @@ const COLUMNS: usize = 64;
 #[test]
 fn gradients_by_matrix_instructions_are_the_oracles() {
     let mut devices = devices();
-    devices.retain(|device| device.backend() == "cuda" || device.name() == "cpu");
+    devices.retain(|device| ["cuda", "cpu"].contains(&device.backend()));
     if devices.iter().all(|device| device.backend() != "cuda") {
         println!("SKIPPED: no device here has words of its own for these instructions; only the CPU is compared");
     }
@@ -171,7 +171,15 @@ fn gradients_by_matrix_instructions_are_the_oracles() {
         cases.push(Case { heads: 4, kv_len: n - 3, features: 192 - features, values: 192 - features, ..one });
         cases.push(Case { causal: true, window: Some(COLUMNS - 5), heads: 4, ..one });
         cases.push(Case { keys: n + 70, kv_len: n + 70, causal: true, q_offset: 70, batch: 2, each: i % 2 == 0, ..one });
-        cases.push(Case { keys: n + 50, kv_len: n + 40, q_offset: -20, causal: true, features: 192 - features, values: 192 - features, ..one });
+        cases.push(Case {
+            keys: n + 50,
+            kv_len: n + 40,
+            q_offset: -20,
+            causal: true,
+            features: 192 - features,
+            values: 192 - features,
+            ..one
+        });
     }
     let mut wrong = Vec::new();
     for device in devices {

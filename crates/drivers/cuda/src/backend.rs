@@ -263,7 +263,8 @@ impl CudaBackend {
     /// Attention or its gradients, if cuDNN takes them on.
     fn take_attention(&self, offer: &Offer<'_>) -> Option<Taken> {
         let (a, is_grad) = dnn::attention_of(offer.kernel)?;
-        if !dnn::attention::can(a) || !(offer.always || dnn::attention::wins(a, is_grad)) {
+        let is_hopper = self.target.arch.starts_with("sm_90");
+        if !dnn::attention::can(a) || !(offer.always || dnn::attention::wins(a, is_grad, is_hopper)) {
             return None;
         }
         self.enter().ok()?;

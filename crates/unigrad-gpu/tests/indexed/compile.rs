@@ -114,7 +114,14 @@ fn sample() -> Vec<Kernel> {
         }));
     }
     for dtype in [DType::F32, DType::F16, DType::BF16] {
-        for sizes in [[4, 4, 300, 300, 64], [4, 2, 256, 256, 128], [2, 2, 256, 256, 64], [8, 2, 1, 1024, 128], [8, 1, 1, 5000, 64], [2, 2, 40, 50, 37]] {
+        for sizes in [
+            [4, 4, 300, 300, 64],
+            [4, 2, 256, 256, 128],
+            [2, 2, 256, 256, 64],
+            [8, 2, 1, 1024, 128],
+            [8, 1, 1, 5000, 64],
+            [2, 2, 40, 50, 37],
+        ] {
             for plain in [true, false] {
                 let forward = attention(dtype, sizes, plain);
                 kernels.push(Kernel::AttentionGrad(gradient(forward.clone())));

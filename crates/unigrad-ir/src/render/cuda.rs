@@ -35,6 +35,7 @@ pub(super) const CUDA: Language = Language {
     ],
     helpers_for: SINCE_SM_80,
     wait: |target| if compute_capability(target) >= 90 { WAIT } else { &[] },
+    at_once: true,
     prefetch: Some(PrefetchWords { line: 128, text: PREFETCH }),
     atomics: &[
         (AtomicOp::Add, "atomicAdd(({t}*)({p}), {v})", "="),

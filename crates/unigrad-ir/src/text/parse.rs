@@ -60,6 +60,7 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, ParseError> {
                 insts: Vec::new(),
                 body: Vec::new(),
                 prefetch: None,
+                at_once: None,
             },
             names: HashMap::new(),
             order: Vec::new(),
@@ -268,6 +269,11 @@ impl Parser<'_> {
         if matches!(self.peek(), Kind::Word(word) if word == "prefetch") {
             self.lines.push(self.place_now().0);
             self.program.prefetch = Some(self.prefetch()?);
+        }
+        if matches!(self.peek(), Kind::Word(word) if word == "at_once") {
+            self.lines.push(self.place_now().0);
+            self.at += 1;
+            self.program.at_once = Some(self.number("a number of workgroups")?);
         }
         self.program.body = self.statements()?;
         Ok(())

@@ -45,6 +45,9 @@ impl Display for Program {
         if let Some(Prefetch { param, rows, count, width, pitch }) = self.prefetch {
             writeln!(f, "    prefetch {}: {rows} of {count} rows, {width} of {pitch} bytes", param_name(self, param))?;
         }
+        if let Some(workgroups) = self.at_once {
+            writeln!(f, "    at_once {workgroups}")?;
+        }
         block(self, &self.body, 1, f)?;
         f.write_str("}\n")
     }

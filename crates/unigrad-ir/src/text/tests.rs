@@ -57,6 +57,9 @@ impl Generator {
             let numbers = [(); 4].map(|()| generator.rng.below(1 << 20) as u32);
             generator.b.prefetch(Place::Param(generator.rng.below(3) as u32), numbers);
         }
+        if seed.is_multiple_of(5) {
+            generator.b.at_once(seed as u32);
+        }
         generator.b.finish()
     }
 

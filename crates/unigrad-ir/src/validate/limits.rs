@@ -5,6 +5,9 @@ use unigrad_scalar::DType;
 use super::{At, Checker};
 use crate::ir::{FragmentShape, Param, Prefetch, Type};
 
+/// Threads that any compute unit has at once.
+const MOST_AT_ONCE: u64 = 2048;
+
 fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
     chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_') && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -100,6 +103,14 @@ impl Checker<'_> {
             if width == 0 || width > pitch || rows == 0 {
                 let cause = format!("{width} bytes of each of {rows} rows, which have {pitch}");
                 self.error(At::Line, cause, "ask for rows, and for a part of each");
+            }
+        }
+        if let Some(workgroups) = program.at_once {
+            self.next_line();
+            self.statement = lines.next().unwrap_or_default().trim().to_owned();
+            if workgroups == 0 || u64::from(workgroups) * threads > MOST_AT_ONCE {
+                let cause = format!("{workgroups} workgroups of {threads} threads at once");
+                self.error(At::Line, cause, format!("ask for 1 at least, and for {MOST_AT_ONCE} threads at most"));
             }
         }
     }

@@ -604,3 +604,11 @@ fn what_is_asked_for_ahead_is_a_part_of_a_buffer() {
     only(with([4, 16, 0, 128], 0), "0 bytes");
     only(with([4, 16, 128, 128], 77), "is no buffer");
 }
+
+#[test]
+fn workgroups_at_once_fit_a_unit() {
+    let with = |workgroups: u32| errors(simple(|b, _| b.at_once(workgroups)));
+    assert!(with(1).is_empty() && with(32).is_empty());
+    only(with(0), "0 workgroups of 64 threads at once");
+    only(with(33), "33 workgroups of 64 threads at once");
+}

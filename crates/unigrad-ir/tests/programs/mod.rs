@@ -549,6 +549,7 @@ pub(crate) fn all(target: &Target) -> Vec<Program> {
 pub(crate) fn sum_of_rows_ahead() -> Program {
     let mut program = row_sum();
     "sum_of_rows_ahead".clone_into(&mut program.name);
+    program.at_once = Some(8);
     program.prefetch = Some(unigrad_ir::Prefetch { param: 0, rows: 1, count: 64, width: 256, pitch: 1024 });
     program
 }

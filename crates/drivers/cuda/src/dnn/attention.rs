@@ -69,10 +69,15 @@ pub(crate) fn can(a: &Attention) -> bool {
 const LEAST: f64 = (1u64 << 30) as f64;
 
 /// Whether cuDNN is expected to be faster than the driver's own kernels: where it has words, it was in all that was measured ([`RATES`]; GPT-2's step of
-/// 12 x 12 heads, 32 x 1,024 positions and 64 features takes 66.1 ms instead of 73.8 on an H200).
-pub(crate) fn wins(a: &Attention, is_grad: bool) -> bool {
-    work(a, products(is_grad)) >= LEAST
+/// 12 x 12 heads, 32 x 1,024 positions and 64 features takes 66.1 ms instead of 73.8 on an H200). But on Hopper its gradients, with all changes of scores
+/// in memory, take 0.70 ms of 0.73 for a layer of GPT-2 on an H100, while the own ones do 250 to 300 TFLOP/s of longer sequences.
+pub(crate) fn wins(a: &Attention, is_grad: bool, is_hopper: bool) -> bool {
+    let is_short = a.qk_dim <= BLOCK && a.q_len.max(a.k_len) <= SHORT;
+    work(a, products(is_grad)) >= LEAST && (!is_grad || !is_hopper || is_short)
 }
+
+/// Positions up to which changes of scores take less time in memory than to be made again.
+const SHORT: usize = 1024;
 
 /// The same of the gradients.
 fn can_differentiate(grad: &AttentionGrad, most: u64) -> bool {
@@ -89,7 +94,7 @@ fn work(a: &Attention, products: f64) -> f64 {
 }
 
 /// Multiplications in a nanosecond on 132 compute units, of attention and of its gradients, as measured on an H100 (`examples/library.rs`, causal, cuDNN
-/// 9.19): 275 to 486 TFLOP/s, and 181. The driver's own kernels did 206 and 113 on an H200.
+/// 9.19): 275 to 486 TFLOP/s, and 181. The driver's own kernels did 206 on an H200, and of gradients 179 to 302 on an H100.
 const RATES: [f64; 2] = [150_000.0, 90_000.0];
 
 /// Products of a score's size.
@@ -395,7 +400,13 @@ mod tests {
     fn small_attention_is_not_asked_for() {
         let a = |batch: usize| Attention { batch, q_len: 1024, k_len: 1024, ..plain() };
         let least = (LEAST / work(&a(1), products(false))).ceil() as usize;
-        assert!(wins(&a(least), false) && !wins(&a(least - 1), false) && wins(&a(least - 1), true) && !wins(&plain(), true));
+        for is_hopper in [false, true] {
+            let wins = |a: &Attention, is_grad| wins(a, is_grad, is_hopper);
+            assert!(wins(&a(least), false) && !wins(&a(least - 1), false) && wins(&a(least - 1), true) && !wins(&plain(), true));
+            let long = Attention { batch: least, q_len: 2 * SHORT, k_len: 2 * SHORT, ..plain() };
+            let wide = Attention { qk_dim: MOST_FEATURES, v_dim: MOST_FEATURES, ..a(least) };
+            assert!([long, wide].iter().all(|a| wins(a, false) && wins(a, true) != is_hopper));
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::tile::{Shape, Side, Tile};
 use super::{Context, Inputs, Parameters};
 use crate::lower::distribute::{Line, Operand, ScratchBuffers, for_each, mul_const_add, threads};
 use crate::lower::{Lowered, Signature, Step, Unsupported};
-use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_ir::{Builder, Place, SubgroupOp, Target, Value};
 use unigrad_kernel::{AttentionGrad, Layout4};
 use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
@@ -101,6 +101,9 @@ impl Backward<'_> {
     fn deltas(&self, target: &Target, n_rows: usize) -> Result<Step, Unsupported> {
         let Backward { kernel, context, .. } = self;
         let forward = &kernel.forward;
+        if let Some(step) = self.deltas_by_subgroups(target, n_rows)? {
+            return Ok(step);
+        }
         let mut sig = Signature::new("attention_delta", [threads(target, 64), 1, 1]);
         let out = context.input(self.at(0), forward.out_buffer).open(&mut sig, "y", false);
         let dout = context.input(self.at(2), kernel.dout_buffer).open(&mut sig, "dy", false);
@@ -127,6 +130,65 @@ impl Backward<'_> {
             let sum = b.get(sum);
             b.store(delta, item, sum);
         })
+    }
+
+    /// The same where neighbouring threads can read a row's features at once, each a run of them, and add up what they have.
+    fn deltas_by_subgroups(&self, target: &Target, n_rows: usize) -> Result<Option<Step>, Unsupported> {
+        let Backward { kernel, context, .. } = self;
+        let forward = &kernel.forward;
+        let runs = [&forward.out, &kernel.dout].map(|layout| matrix::run(layout, forward.v_dim, target));
+        let v = runs[0].min(runs[1]).min((16 / forward.dtype.size()).max(1) as u32);
+        let lanes = forward.v_dim as u32 / v.max(1);
+        let subgroup = target.subgroup.filter(|n| n.is_power_of_two() && lanes.is_power_of_two() && lanes <= *n);
+        let (Some(subgroup), 2..) = (subgroup, v) else { return Ok(None) };
+        let count = threads(target, 128);
+        if count < subgroup {
+            return Ok(None);
+        }
+        let rows = count / lanes;
+        let line = Line::new(n_rows.div_ceil(rows as usize), target)?;
+        let mut sig = Signature::new("attention_delta", [count, 1, 1]);
+        let out = context.input(self.at(0), forward.out_buffer).open(&mut sig, "y", false);
+        let dout = context.input(self.at(2), kernel.dout_buffer).open(&mut sig, "dy", false);
+        let delta = self.delta.open(&mut sig, "delta", true);
+        let b = &mut sig.b;
+        let (group, thread) = (line.group(b), b.thread(0));
+        let (within, lane) = (b.div_const(thread, lanes.into()), b.rem_const(thread, lanes.into()));
+        let item = mul_const_add(b, group, rows.into(), within);
+        // All threads of a subgroup take part in an exchange: those beyond the end have the last row.
+        let end = b.u32(n_rows as u32);
+        let last = b.u32(n_rows as u32 - 1);
+        let inside = b.lt(item, end);
+        let row = b.binary(BinaryOp::Min, item, last);
+        let (of, i) = (b.div_const(row, forward.q_len as i64), b.rem_const(row, forward.q_len as i64));
+        let (batch, head) = (b.div_const(of, forward.heads as i64), b.rem_const(of, forward.heads as i64));
+        let feature = b.mul_const(lane, v.into());
+        let load = |b: &mut Builder, place: Place, layout: &Layout4| {
+            let side = context.side(b, place, layout, forward.v_dim, batch, head);
+            let at = side.at(b, i, feature);
+            let loaded = b.load_vector(place, at, v as u8);
+            let one = |b: &mut Builder, e: u32| {
+                let value = b.extract(loaded, e as u8);
+                b.cast(value, context.dtype)
+            };
+            (0..v).map(|e| one(b, e)).collect::<Vec<Value>>()
+        };
+        let (ys, dys) = (load(b, out, &forward.out), load(b, dout, &kernel.dout));
+        let mut sum = b.float(context.dtype, 0.0);
+        for (y, dy) in ys.into_iter().zip(dys) {
+            sum = b.fma(y, dy, sum);
+        }
+        let mut distance = 1;
+        while distance < lanes {
+            let other = b.subgroup(SubgroupOp::ShuffleXor(distance), sum);
+            sum = b.add(sum, other);
+            distance *= 2;
+        }
+        let zero = b.u32(0);
+        let leads = b.binary(BinaryOp::Eq, lane, zero);
+        let leads = b.and(leads, inside);
+        b.when(leads, |b| b.store(delta, item, sum));
+        Ok(Some(sig.finish(line.grid)))
     }
 
     pub(super) fn open(&self, sig: &mut Signature) -> Arguments {

@@ -165,7 +165,7 @@ impl Pass<'_> {
         let features = forward.qk_dim;
         let inner = self.inner(features);
         let heads = if *by_key { forward.kv_heads } else { forward.heads };
-        let (threads, block) = inner.group();
+        let (threads, block, at_once) = inner.group();
         let items = forward.batch * heads * inner.rows.div_ceil(block as usize);
         let line = Line::new(items, target)?;
         let name = match (by_key, inner.hopper) {
@@ -175,6 +175,9 @@ impl Pass<'_> {
             (false, false) => "attention_dq_mma",
         };
         let mut sig = Signature::new(name, [threads, 1, 1]);
+        if let Some(workgroups) = at_once {
+            sig.b.at_once(workgroups);
+        }
         sig.made_for(target);
         let parameters = context.open(&mut sig);
         let lse = context.lse(false).open(&mut sig, "lse", false);

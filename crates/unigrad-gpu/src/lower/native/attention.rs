@@ -122,13 +122,14 @@ pub(in crate::lower) struct Backward {
 impl Backward {
     /// Whether warpgroups multiply on a target: where they can, and a workgroup's rows are not mostly idle.
     pub(in crate::lower) fn is_for_warpgroups(target: &Target, features: u32, rows: usize) -> bool {
-        let enough = target.max_threads >= hopper::THREADS && target.shared_bytes >= hopper::shared_bytes(features) as usize;
-        wgmma::available(target) && enough && rows > ROWS as usize
+        let enough = target.max_threads >= hopper::group(features).0 && target.shared_bytes >= hopper::shared_bytes(features) as usize;
+        wgmma::available(target) && enough && 2 * rows > hopper::group(features).1 as usize
     }
 
-    /// Threads of a workgroup, and its rows.
-    pub(in crate::lower) fn group(&self) -> (u32, u32) {
-        if self.hopper { (hopper::THREADS, hopper::ROWS) } else { (THREADS, ROWS) }
+    /// Threads of a workgroup, its rows, and how many of them a compute unit should have.
+    pub(in crate::lower) fn group(&self) -> (u32, u32, Option<u32>) {
+        let (threads, rows, at_once) = hopper::group(self.features);
+        if self.hopper { (threads, rows, Some(at_once)) } else { (THREADS, ROWS, None) }
     }
 
     /// Columns of a block: as many as registers allow.
@@ -161,6 +162,7 @@ impl Backward {
                 ("@D@", self.features.to_string()),
                 ("@BN@", self.columns().to_string()),
                 ("@T@", self.group().0.to_string()),
+                ("@BM@", self.group().1.to_string()),
                 ("@CAUSAL@", u32::from(self.causal).to_string()),
                 ("@WINDOW@", u32::from(self.window.is_some()).to_string()),
                 ("@WIDTH@", self.window.unwrap_or(0).to_string()),

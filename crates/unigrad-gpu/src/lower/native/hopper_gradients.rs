@@ -1,20 +1,25 @@
 //! The gradients of attention on NVIDIA Hopper: warpgroup matrix instructions, whose first operand is in shared memory for scores and their changes, and
 //! in registers for what these are multiplied with.
 //!
-//! Rows and columns are as in [`super::attention::Backward`]. Two warpgroups have 64 rows each; blocks of columns pass by, the next one being copied while
+//! Rows and columns are as in [`super::attention::Backward`]. A warpgroup has 64 rows: one makes a workgroup where registers let a compute unit have
+//! three of them, which then multiply while others do not; of 128 features two do, and share columns. Blocks of columns pass by, the next one being copied while
 //! one is multiplied. A product's result lies in registers as the next one's operand does, so scores never leave them. While changes are multiplied,
 //! probabilities are made of scores; while these are multiplied, changes of scores are. Tensors lie in panels of 64 features, in the layout of 128-byte
 //! swizzles, which both kinds of products read, the second ones along features:
 //! <https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions>.
 
-/// Threads of a workgroup, its rows, the columns of a block.
-pub(super) const THREADS: u32 = 256;
-pub(super) const ROWS: u32 = 128;
+/// Columns of a block.
 pub(super) const COLUMNS: u32 = 64;
+
+/// Threads of a workgroup, its rows, and how many workgroups a compute unit should have.
+pub(super) const fn group(features: u32) -> (u32, u32, u32) {
+    if features > 64 { (256, 128, 1) } else { (128, 64, 3) }
+}
 
 /// Bytes of shared memory: rows, two blocks of columns, logarithms and deltas of their queries, and what aligning takes.
 pub(super) const fn shared_bytes(features: u32) -> u32 {
-    (2 * ROWS + 4 * COLUMNS) * features * 2 + 2 * 2 * COLUMNS * 4 + 1024
+    let (_, rows, _) = group(features);
+    (2 * rows + 4 * COLUMNS) * features * 2 + 2 * 2 * COLUMNS * 4 + 1024
 }
 
 /// What stands before the kernel, after the prelude of all attention.
@@ -74,7 +79,7 @@ pub(super) const TEXT: &str = r#"{
   const float* const logs = ($p4$) + $v6$;
   const float* const deltas = ($p5$) + $v6$;
   const unsigned r0_at = ((unsigned)__cvta_generic_to_shared($p8$) + 1023u) & ~1023u;
-  const unsigned r1_at = r0_at + 128 * @D@ * 2, c_at = r1_at + 128 * @D@ * 2, l_at = c_at + 4 * @BN@ * @D@ * 2;
+  const unsigned r1_at = r0_at + @BM@ * @D@ * 2, c_at = r1_at + @BM@ * @D@ * 2, l_at = c_at + 4 * @BN@ * @D@ * 2;
   const int piece = tid % (@D@ / 8), line = tid / (@D@ / 8);
   auto copy = [&](unsigned at, const char* x, long long stride, int row0, int rows, int end) {
     #pragma unroll
@@ -101,8 +106,8 @@ pub(super) const TEXT: &str = r#"{
       row_delta[h] = row < @ROWS@ ? deltas[row] : 0.f;
     }
   }
-  copy(r0_at, r0, @R0@, first, 128, @ROWS@);
-  copy(r1_at, r1, @R1@, first, 128, @ROWS@);
+  copy(r0_at, r0, @R0@, first, @BM@, @ROWS@);
+  copy(r1_at, r1, @R1@, first, @BM@, @ROWS@);
   const int blocks = from < to ? (to - from + @BN@ - 1) / @BN@ : 0, steps = blocks * @HEADS@;
   int next_block = 0;
   const char *n0 = c0, *n1 = c1;
@@ -141,11 +146,11 @@ pub(super) const TEXT: &str = r#"{
     // Addresses in descriptors count 16 bytes.
     #pragma unroll
     for (int k = 0; k < @D@ / 16; ++k)
-      ug_at_scores(s, a0 + (k >> 2) * 1024 + (k & 3) * 2, b0 + (k >> 2) * (@BN@ * 8) + (k & 3) * 2, k > 0);
+      ug_at_scores(s, a0 + (k >> 2) * (@BM@ * 8) + (k & 3) * 2, b0 + (k >> 2) * (@BN@ * 8) + (k & 3) * 2, k > 0);
     ug_at_end();
     #pragma unroll
     for (int k = 0; k < @D@ / 16; ++k)
-      ug_at_scores(ds, a1 + (k >> 2) * 1024 + (k & 3) * 2, b1 + (k >> 2) * (@BN@ * 8) + (k & 3) * 2, k > 0);
+      ug_at_scores(ds, a1 + (k >> 2) * (@BM@ * 8) + (k & 3) * 2, b1 + (k >> 2) * (@BN@ * 8) + (k & 3) * 2, k > 0);
     ug_at_end();
     ug_at_until<1>();
     ug_at_keep<@BN@ / 2>(s);

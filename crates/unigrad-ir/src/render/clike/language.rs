@@ -107,6 +107,8 @@ pub(in crate::render) struct Language {
     pub(in crate::render) spaces: Spaces,
     /// What a program begins with on a device that launches it before the program ahead of it has ended: it waits for that. Else empty.
     pub(in crate::render) wait: fn(&Target) -> &'static [&'static str],
+    /// Whether the entry's `{i}` may be followed by how many workgroups should fit a compute unit.
+    pub(in crate::render) at_once: bool,
     /// How it asks for memory before it waits, if it can.
     pub(in crate::render) prefetch: Option<PrefetchWords>,
     /// A shared array: `{t}`, `{n}`, `{i}` elements.
@@ -199,6 +201,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
     helpers: &[],
     helpers_for: |_| &[],
     wait: |_| &[],
+    at_once: false,
     prefetch: None,
     atomics: &[],
     compare_exchange: ["", ""],

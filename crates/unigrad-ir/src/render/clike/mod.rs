@@ -78,13 +78,11 @@ pub(super) fn render(program: &Program, target: &Target, language: &'static Lang
         return Err(error);
     }
     let [x, y, z] = program.block.map(|n| n.to_string());
-    let head = language
-        .entry
-        .replace("{n}", &entry)
-        .replace("{i}", &program.threads().to_string())
-        .replace("{x}", &x)
-        .replace("{y}", &y)
-        .replace("{z}", &z);
+    let bounds = match program.at_once {
+        Some(workgroups) if language.at_once => format!("{}, {workgroups}", program.threads()),
+        _ => program.threads().to_string(),
+    };
+    let head = language.entry.replace("{n}", &entry).replace("{i}", &bounds).replace("{x}", &x).replace("{y}", &y).replace("{z}", &z);
     let mut text = language.header.to_owned();
     writer.headers.iter().for_each(|header| text.push_str(header));
     for (dtype, name) in language.types {
