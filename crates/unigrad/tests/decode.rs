@@ -1,4 +1,4 @@
-//! A decode loop: the position grows, the plan stays.
+//! A decode loop: the position grows, the plan stays; and the products of a few tokens at a time, on every device of this machine.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::prelude::*;
@@ -160,4 +160,53 @@ fn what_is_written_is_read_where_it_is() {
             let _ = device.synchronize();
         }
     }
+}
+
+/// Elements along `k` of a workgroup's turn, rows of a workgroup, and vectors at most (`native/narrow.rs` and `contract/narrow.rs` in `unigrad-gpu`).
+const TURN: usize = 4 * 128;
+const ROWS: usize = 32;
+const VECTORS: usize = 32;
+
+/// Weights times a few vectors, with what layers do around them, against the oracle in float64.
+#[test]
+fn products_with_few_vectors_are_the_oracles() {
+    let _alone = alone();
+    let mut wrong = Vec::new();
+    for device in unigrad_testing::devices().into_iter().filter(|device| !device.name().starts_with("null")) {
+        let is_fast = ["cpu", "cuda"].contains(&device.backend());
+        let vectors = [1, 2, 7, 8, 9, VECTORS / 2, VECTORS / 2 + 1, VECTORS - 1, VECTORS, VECTORS + 1];
+        let rows = [ROWS / 2 - 1, ROWS, ROWS + 1, 9 * ROWS + 5];
+        let ks = [TURN / 2, TURN / 2 + 8, TURN, TURN + 8, 3 * TURN - 8, 100];
+        for (i, n) in vectors.into_iter().enumerate() {
+            if !is_fast && i % 3 != 1 {
+                continue;
+            }
+            for (j, k) in ks.into_iter().enumerate() {
+                if !is_fast && j != i / 3 {
+                    continue;
+                }
+                let (rows, dtype) = (rows[(i + j) % rows.len()], [DType::BF16, DType::F16, DType::F32][(i + 2 * j) % 3]);
+                let numbers = |shape: [usize; 2], seed: usize| {
+                    let value = |at: usize| ((at * 7919 + seed * 104_729 + 31) % 2003) as f32 / 1001.5 - 1.0;
+                    let all = (0..shape[0] * shape[1]).map(value).collect::<Vec<_>>();
+                    Tensor::new(all, &device).reshape(shape.to_vec()).cast(dtype).realize().unwrap()
+                };
+                // Rows of the vectors lie apart, as parts of a joined projection do.
+                let x = numbers([n, k + 16], 1).narrow(1, 8, k);
+                let (w, bias, residual) = (numbers([rows, k], 2), numbers([1, rows], 3).reshape([rows]), numbers([n, rows], 4));
+                let y = match (i + j) % 3 {
+                    0 => x.linear(&w, None),
+                    1 => &residual + x.linear(&w, Some(&bias)),
+                    _ => x.linear(&w, Some(&bias)).relu(),
+                };
+                let want = unigrad_testing::oracle::evaluate(&[y.expr()]).unwrap();
+                let got = unigrad_testing::run::values_of(&y.realize().unwrap()).unwrap();
+                let tolerance = unigrad_testing::compare::Tolerance::new(dtype, k);
+                if let Err(error) = unigrad_testing::compare::close(&got, &want[0], tolerance) {
+                    wrong.push(format!("{device} {n} vectors, {rows} rows, k {k}, {dtype}: {error}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
