@@ -14,6 +14,7 @@ mod arena;
 mod build;
 mod cache;
 mod channels_last;
+mod chunks;
 // What is no case of its own there is computed like any other op, and worth storing.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod capture;

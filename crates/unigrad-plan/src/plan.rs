@@ -2,6 +2,7 @@
 
 use crate::build::Built;
 use crate::capture::Capture;
+use crate::chunks::{self, Apart, CHUNKS, Chunked};
 use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
 use crate::lower::Launch;
@@ -82,6 +83,8 @@ pub struct Plan {
     pub peak: Peak,
     /// Launches that run again, so that the arena stays within a limit.
     pub again: usize,
+    /// Chunks of rows by which the widest values are made, so that the arena stays within a limit; 0 where all rows are made at once.
+    pub chunks: usize,
     /// For every output of the capture: the output whose memory it is (its own position, unless two are one value).
     pub outputs: Vec<u32>,
     /// For every output: the input whose memory it takes over. Where that cannot be, the output's memory begins as a copy of the input.
@@ -133,44 +136,111 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
         ir = transpose::rewrite(ir, &mut outputs);
         ir = prune(ir, &mut outputs);
     }
+    let launches = launches_of(&ir, &outputs, &Apart::default(), options)?;
+    Ok(Unplaced { ir, outputs, replaced, checks, launches })
+}
+
+/// Kernels for a graph, in an order in which they can run.
+fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Options) -> Result<Vec<Launch>, String> {
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
-    let fused = fuse::fuse(&ir, &wanted, options)?;
-    let mut launches = lower::lower(&ir, &fused, options)?;
+    let fused = fuse::fuse(ir, &wanted, apart, options)?;
+    let mut launches = lower::lower(ir, &fused, options)?;
     for launch in &mut launches {
         if let Kernel::Contract(contract) = &mut launch.kernel {
             contract.tf32 =
                 options.tf32 && [contract.a.dtype, contract.b.dtype].contains(&DType::F32) && contract.compute_dtype() == DType::F32;
         }
     }
-    let launches = if options.fusion { group::group(launches)? } else { launches };
-    Ok(Unplaced { ir, outputs, replaced, checks, launches })
+    if options.fusion { group::group(launches) } else { Ok(launches) }
 }
 
-/// Gives everything a place in memory. Where that takes more than there may be, some launches run again; how many that are.
-pub(crate) fn laid_out(unplaced: Unplaced, donatable: &[bool], options: Options) -> Result<(Unplaced, Layout, usize), String> {
-    let Unplaced { mut ir, outputs, replaced, checks, mut launches } = unplaced;
-    let apart = options.library.is_some_and(|library| library.words.gelu_tanh_slope);
-    let assign =
-        |ir: &Ir, launches: &[Launch]| memory::assign(ir, launches, &outputs, donatable, &replaced, (options.errors_at_once, apart));
-    let mut layout = assign(&ir, &launches)?;
-    let mut n_again = 0;
-    if let Some(limit) = options.arena.filter(|limit| layout.arena > *limit) {
-        let wanted = again::Wanted { outputs: &outputs, donated: &layout.donated, limit, library: options.library.is_some() };
-        if let Some(spared) = again::within(&mut ir, &launches, &wanted, layout.arena, assign)? {
-            (launches, layout, n_again) = (spared.launches, spared.layout, spared.again);
-        }
+/// A plan with a place for everything.
+pub(crate) struct Placed {
+    pub(crate) unplaced: Unplaced,
+    pub(crate) layout: Layout,
+    /// See [`Plan::again`].
+    pub(crate) again: usize,
+    /// See [`Plan::chunks`].
+    pub(crate) chunks: usize,
+}
+
+impl Placed {
+    fn new(unplaced: Unplaced, donatable: &[bool], options: Options, chunks: usize) -> Result<Placed, String> {
+        let layout = assign(&unplaced.ir, &unplaced.launches, &unplaced, donatable, options)?;
+        Ok(Placed { unplaced, layout, again: 0, chunks })
     }
-    Ok((Unplaced { ir, outputs, replaced, checks, launches }, layout, n_again))
+
+    /// The same plan with launches that run again, if that makes the arena smaller.
+    fn again_within(self, limit: usize, donatable: &[bool], options: Options) -> Result<Placed, String> {
+        let Placed { mut unplaced, mut layout, again: mut n_again, chunks } = self;
+        let mut ir = std::mem::take(&mut unplaced.ir);
+        let wanted = again::Wanted { outputs: &unplaced.outputs, donated: &layout.donated, limit, library: options.library.is_some() };
+        let place = |ir: &Ir, launches: &[Launch]| assign(ir, launches, &unplaced, donatable, options);
+        if let Some(spared) = again::within(&mut ir, &unplaced.launches, &wanted, layout.arena, place)? {
+            (unplaced.launches, layout, n_again) = (spared.launches, spared.layout, spared.again);
+        }
+        unplaced.ir = ir;
+        Ok(Placed { unplaced, layout, again: n_again, chunks })
+    }
+}
+
+/// Places for the launches of a plan, or for others that give its outputs.
+fn assign(ir: &Ir, launches: &[Launch], of: &Unplaced, donatable: &[bool], options: Options) -> Result<Layout, String> {
+    let apart = options.library.is_some_and(|library| library.words.gelu_tanh_slope);
+    memory::assign(ir, launches, &of.outputs, donatable, &of.replaced, (options.errors_at_once, apart))
+}
+
+/// More chunks are worth it that make an arena smaller by more than this part of it.
+const WORTH_MORE_CHUNKS: usize = 64;
+
+/// Gives everything a place in memory. Where that takes more than there may be, wide rows are made by chunks, the fewest that suffice; and where that is
+/// not enough, some launches run again.
+pub(crate) fn laid_out(unplaced: Unplaced, donatable: &[bool], options: Options) -> Result<Placed, String> {
+    let placed = Placed::new(unplaced, donatable, options, 0)?;
+    let Some(limit) = options.arena.filter(|limit| placed.layout.arena > *limit) else { return Ok(placed) };
+    let by_chunks = |of: &Unplaced, n: usize| -> Result<Option<Placed>, String> {
+        let Some(Chunked { ir, outputs, apart, n_chunks }) = chunks::rewrite(&of.ir, &of.outputs, n)? else { return Ok(None) };
+        let launches = launches_of(&ir, &outputs, &apart, options)?;
+        let chunked = Unplaced { ir, outputs, replaced: of.replaced.clone(), checks: of.checks.clone(), launches };
+        Placed::new(chunked, donatable, options, n_chunks).map(Some)
+    };
+    let mut tried: Vec<Placed> = Vec::new();
+    for n in CHUNKS.into_iter().filter(|_| options.fusion) {
+        let Some(chunked) = by_chunks(&placed.unplaced, n)? else { break };
+        if chunked.layout.arena <= limit {
+            return Ok(chunked);
+        }
+        let is_more = tried.last().is_some_and(|last| chunked.chunks <= last.chunks);
+        if is_more {
+            break;
+        }
+        tried.push(chunked);
+    }
+    let most = tried.pop();
+    let worth = |arena: usize| arena - arena / WORTH_MORE_CHUNKS;
+    let best = tried.into_iter().fold(placed, |best, next| if next.layout.arena < worth(best.layout.arena) { next } else { best });
+    let Some(most) = most else { return best.again_within(limit, donatable, options) };
+    if most.layout.arena < worth(best.layout.arena) {
+        return most.again_within(limit, donatable, options);
+    }
+    let within = best.again_within(limit, donatable, options)?;
+    if within.layout.arena <= limit {
+        return Ok(within);
+    }
+    // Once other values are gone, it may be the wide rows that are in the way.
+    let most = most.again_within(limit, donatable, options)?;
+    Ok(if most.layout.arena < worth(within.layout.arena) { most } else { within })
 }
 
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let (unplaced, layout, again) = laid_out(unplaced(capture, options)?, &capture.donatable, options)?;
+    let Placed { unplaced, layout, again, chunks } = laid_out(unplaced(capture, options)?, &capture.donatable, options)?;
     let Unplaced { ir, outputs, checks, launches, .. } = unplaced;
     let planned = place(&ir, &launches, &layout)?;
     let peak = peak::of(&ir, &launches, &outputs, &layout)?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
     let outputs = outputs.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
-    Ok(Plan { launches: planned, arena: layout.arena, peak, again, outputs, donated: layout.donated, checks, unfused_because: None })
+    let (arena, donated) = (layout.arena, layout.donated);
+    Ok(Plan { launches: planned, arena, peak, again, chunks, outputs, donated, checks, unfused_because: None })
 }
 
 /// The launches with a place for every argument, without those that would only copy what lies where it is wanted.
@@ -327,6 +397,9 @@ impl fmt::Display for Plan {
         }
         if let Some(reason) = &self.unfused_because {
             writeln!(f, "      not fused: {reason}")?;
+        }
+        if self.chunks > 0 {
+            writeln!(f, "      wide rows in {} chunks to save memory", self.chunks)?;
         }
         if self.again > 0 {
             writeln!(f, "      {} launches run again to save memory", self.again)?;

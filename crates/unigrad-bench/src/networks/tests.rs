@@ -9,7 +9,7 @@ use crate::record::Work;
 use serde_json::Value;
 use unigrad_device::Device;
 use unigrad_nn::{self as nn, models::GptConfig};
-use unigrad_tensor::{DType, Fp8Recipe, Result, Tensor, autocast, autocast_fp8, no_grad};
+use unigrad_tensor::{DType, Error, Fp8Recipe, Result, Tensor, autocast, autocast_fp8, eval, no_grad};
 
 /// Where data are numbered from.
 const DATA: u32 = 1000;
@@ -272,4 +272,22 @@ fn a_decoders_steps_are_replayed() {
     let mut case = Decoder::random(sizes, batch, DType::BF16, &d).unwrap().steps(batch, 0, sizes.context, &d).unwrap();
     (0..3).try_for_each(|_| (case.step)()).unwrap();
     assert!(!note(&case).contains("NaN"), "{}", note(&case));
+}
+
+/// What a step of the smallest GPT-2 in bf16, 32 sequences of 1,024, keeps between its launches within limits; it is planned and not run.
+///
+/// `UNIGRAD_DEBUG=plan cargo test --release -p unigrad-bench --lib plans_of_gpt2 -- --ignored --nocapture`
+#[test]
+#[ignore = "takes 2 GB"]
+fn plans_of_gpt2_within_limits() {
+    let device = device();
+    for limit in [None, Some(13u64 << 30), Some(9 << 30)] {
+        let network = gpt2::network(&device, gpt2::SMALL, 32).unwrap().within(|loss| autocast(DType::BF16, loss));
+        let mut optimizer = nn::AdamW::new(network.parameters.clone(), 1e-4).unwrap();
+        let refuse = |demand: &eval::Demand| Err(Error::argument(demand.intermediates.to_string(), "this is all that was asked"));
+        let step = || optimizer.minimize(&network.loss(), &[]);
+        let begin = std::time::Instant::now();
+        let refused = eval::with_activation_limit(limit, || eval::with_demands_checked(refuse, step)).unwrap_err();
+        println!("within {limit:?} bytes: {refused}, after {:.2} s", begin.elapsed().as_secs_f64());
+    }
 }
