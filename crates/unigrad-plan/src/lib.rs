@@ -1,7 +1,7 @@
 //! The compiler: graph to fused kernels to a plan, and the plan cache.
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
-//! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `unroll`, duplicates gone; `commit`: assignments guarded) → `step_sums`, `transpose` (cheaper forms) → `fuse`
+//! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `unroll`, duplicates gone; `commit`: assignments guarded) → `step_sums`, `transpose` (cheaper forms) → `chunks` (wide rows, under a limit) → `fuse`
 //! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `again` (less memory under a limit) → `memory` (offsets) → `peak`.
 //! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
 

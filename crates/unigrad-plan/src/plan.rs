@@ -34,7 +34,7 @@ pub struct Options {
     pub library: Option<Library>,
     /// Where convolutions have their channels in memory.
     pub channels: Channels,
-    /// Most bytes of the arena, if it can be: what is kept for later launches is made again instead.
+    /// Most bytes of the arena, if it can be: wide rows are made by chunks, and what is kept for later launches is made again instead.
     pub arena: Option<usize>,
 }
 
@@ -151,7 +151,9 @@ fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Options) -> Resu
                 options.tf32 && [contract.a.dtype, contract.b.dtype].contains(&DType::F32) && contract.compute_dtype() == DType::F32;
         }
     }
-    if options.fusion { group::group(launches) } else { Ok(launches) }
+    // A chunk's rows wait for nothing.
+    let small = if apart.chunk_of.is_empty() { group::SMALL } else { 0 };
+    if options.fusion { group::group(launches, small) } else { Ok(launches) }
 }
 
 /// A plan with a place for everything.

@@ -63,6 +63,7 @@ impl Fusion<'_> {
             let (IrOp::Op(Op::MatMul), [.., m, n]) = (&node.op, node.shape.as_slice()) else { continue };
             let Some(factor) = node.inputs.first().map(|a| self.ir.node(*a)) else { continue };
             let Some(k) = factor.shape.last() else { continue };
+            // Sums of halves may be stored as they are added up; what a library gains is a matter of what it multiplies.
             let items = self.ir.numel(product) / (m * n).max(1);
             let sizes = [items, *m, *n, *k];
             let is_convolution = node.inputs.iter().any(|operand| self.is_windowed(*operand));

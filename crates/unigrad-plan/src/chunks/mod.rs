@@ -29,9 +29,9 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Chunks that are tried, one after the other.
-pub(crate) const CHUNKS: [usize; 4] = [2, 4, 8, 16];
+pub const CHUNKS: [usize; 4] = [2, 4, 8, 16];
 /// Rows of a chunk are a multiple of this, but for the last chunk's: tiles of products are whole, and parts of what lies in memory begin where vectors do.
-pub(crate) const GRAIN: usize = 16;
+pub const GRAIN: usize = 16;
 /// Segments of one graph, and products that are looked at for them.
 const MAX_SEGMENTS: usize = 4;
 const MAX_LOOKS: usize = 8;

@@ -1,5 +1,5 @@
 //! Plans of heads by chunks, as numbers and as text: what they take, which graphs are left alone, and that planning stays linear. Their values are
-//! compared on every device by `crates/unigrad/tests/chunks.rs`.
+//! compared on every device by `crates/unigrad-testing/tests/chunks.rs`.
 
 use super::{CHUNKS, GRAIN, divided, rewrite};
 use crate::plan::{Options, Plan, attempt, unplaced};
@@ -31,8 +31,13 @@ enum With {
 
 /// Losses of rows and gradients, by hand.
 fn head(rows: usize, dtype: DType, with: With) -> Vec<Expr> {
+    head_of(rows, &leaf(&[CLASSES, WIDTH], dtype), with)
+}
+
+fn head_of(rows: usize, w: &Expr, with: With) -> Vec<Expr> {
+    let dtype = w.dtype();
     let x = leaf(&[rows, WIDTH], dtype).unary(UnaryOp::Sin);
-    let (w, bias) = (leaf(&[CLASSES, WIDTH], dtype), leaf(&[CLASSES], dtype));
+    let bias = leaf(&[CLASSES], dtype);
     let target = leaf(&[rows], DType::I64).reshape(&[rows, 1]).expand(&[rows, CLASSES]);
     let like = |row: &Expr| row.expand(&[rows, CLASSES]);
     let mut logits = x.matmul(&w.permute(&[1, 0])).add(&like(&bias)).cast(DType::F32);
@@ -50,7 +55,7 @@ fn head(rows: usize, dtype: DType, with: With) -> Vec<Expr> {
         dy = dy.mul(&like(&loss.unary(UnaryOp::Exp)));
     }
     let dy = dy.cast(dtype);
-    let mut all = vec![loss, dy.matmul(&w), dy.permute(&[1, 0]).matmul(&x), dy.cast(DType::F32).reduce(ReduceOp::Sum, 0b01).cast(dtype)];
+    let mut all = vec![loss, dy.matmul(w), dy.permute(&[1, 0]).matmul(&x), dy.cast(DType::F32).reduce(ReduceOp::Sum, 0b01).cast(dtype)];
     match with {
         With::Best => all.push(logits.arg_reduce(ArgReduceOp::ArgMax, 1)),
         With::Logits => all.push(logits),
@@ -128,6 +133,20 @@ fn what_is_not_made_of_rows_alone_is_left_as_it_is() {
     let (x, w) = (leaf(&[ROWS, WIDTH], DType::F32), leaf(&[WIDTH, 4 * WIDTH], DType::F32));
     let hidden = x.matmul(&w).unary(UnaryOp::Exp).reduce(ReduceOp::Sum, 0b10);
     assert_eq!(plan(&Capture::new(&[hidden]).unwrap(), Some(1)).chunks, 0);
+}
+
+/// Two batches, whose gradients are added, before one of them is computed.
+#[test]
+fn several_heads_are_divided() {
+    let w = leaf(&[CLASSES, WIDTH], DType::F32);
+    let [a, b] = [head_of(ROWS, &w, With::Gradients), head_of(ROWS, &w, With::Gradients)];
+    let both: Vec<Expr> = a.iter().zip(&b).map(|(a, b)| a.add(b)).collect();
+    drop((a, b));
+    let capture = Capture::new(&both).unwrap();
+    let free = plan(&capture, None);
+    let within = plan(&capture, Some(1));
+    println!("{free}\n{}\n{within}\n{}", free.peak, within.peak);
+    assert!(within.chunks > 0 && within.arena < free.arena / 2, "{within}");
 }
 
 #[test]

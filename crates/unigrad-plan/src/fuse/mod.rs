@@ -14,6 +14,7 @@
 //!
 //! No region grows beyond a number of nodes, nor beyond the buffers and run-time scalars that the device's launches can pass.
 //! What no other cluster reads is then not stored after all: it stays on chip.
+//! What chunks of rows share no kernel for ([`crate::chunks`]) stays apart.
 //! Always: the result is the same for the same graph. Never: changes what is computed.
 
 //! The way: `crate::mark` (what may be stored) → `reads` (what a cluster takes in, and how) → `merge` (which join, in an order that `ranks` keeps)

@@ -14,6 +14,9 @@ use std::cell::RefCell;
 /// Elements of a run of channels: sizes around its multiples are where convolutions with channels last differ.
 pub const RUN: usize = crate::channels_last::RUN;
 
+/// Chunks of rows that are tried under a limit, and what rows of a chunk are a multiple of.
+pub use crate::chunks::{CHUNKS, GRAIN};
+
 type Observer = Box<dyn FnMut(&Capture, Options)>;
 
 thread_local! {
