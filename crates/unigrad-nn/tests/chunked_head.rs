@@ -59,7 +59,14 @@ impl Case {
 fn planned(all: &[Tensor], limit: Option<u64>) -> (u64, usize, usize) {
     let nodes: Vec<_> = all.iter().map(Tensor::expr).collect();
     let plan = eval::with_activation_limit(limit, || eval::plan_of(&nodes)).unwrap();
-    println!("within {limit:?}: {} bytes, {} chunks, {} of {} launches again; {}", plan.arena, plan.chunks, plan.again, plan.launches.len(), plan.peak);
+    println!(
+        "within {limit:?}: {} bytes, {} chunks, {} of {} launches again; {}",
+        plan.arena,
+        plan.chunks,
+        plan.again,
+        plan.launches.len(),
+        plan.peak
+    );
     (plan.arena as u64, plan.chunks, plan.again)
 }
 

@@ -4,9 +4,12 @@
 //! Always: each case says into how many chunks it was divided, and has to be; sizes come from the planner's own constants. Never: measures memory or time,
 //! which `unigrad-nn`'s test of heads does.
 
+use std::sync::{Mutex, PoisonError};
 use unigrad::nn::models::{Gpt, GptConfig};
 use unigrad::nn::{AdamW, Linear, Module};
 use unigrad::prelude::*;
+use unigrad_device::{Config, Products};
+use unigrad_interpreter::products;
 use unigrad_plan::testing::{CHUNKS, GRAIN};
 use unigrad_tensor::{CrossEntropyOptions, Reduction, autocast, eval, grad};
 
@@ -35,7 +38,7 @@ fn with_gradients(loss: Tensor, of: &[&Tensor]) -> Result<Vec<Tensor>> {
     Ok(all)
 }
 
-/// Inputs of a head, the second weight scaled by the first's rows.
+/// Features, weight and bias of a head.
 fn head(rows: &[usize], device: &Device) -> [Tensor; 3] {
     let shape: Vec<usize> = rows.iter().copied().chain([WIDTH]).collect();
     [numbers(&shape, 1, device), numbers(&[CLASSES, WIDTH], 2, device), numbers(&[CLASSES], 3, device)].map(|x| x.requires_grad())
@@ -56,7 +59,11 @@ const CASES: &[(&str, Case)] = &[
     }),
     ("smoothed, weighted, some ignored", |rows, device| {
         let weight = Some(numbers(&[CLASSES], 9, device).abs() + 0.5);
-        settled(rows, device, &CrossEntropyOptions { label_smoothing: 0.1, ignore_index: Some(7), weight, ..CrossEntropyOptions::default() })
+        settled(
+            rows,
+            device,
+            &CrossEntropyOptions { label_smoothing: 0.1, ignore_index: Some(7), weight, ..CrossEntropyOptions::default() },
+        )
     }),
     ("in bf16", |rows, device| autocast(DType::BF16, || settled(rows, device, &CrossEntropyOptions::default()))),
     ("in f16, scaled", |rows, device| {
@@ -101,12 +108,30 @@ const CASES: &[(&str, Case)] = &[
         let logits = (unigrad::nn::Layer::forward(&narrow, &x.tanh()).linear(&w, None) / 3.0).tanh() * 3.0;
         with_gradients(logits.cross_entropy(&ids(&[rows], CLASSES, 5, device)), &[&x, &w])
     }),
+    ("ops with a rule for rows", |rows, device| {
+        let [x, w, b] = head(&[rows], device);
+        let y = x.tanh().linear(&w, Some(&b));
+        let weights = numbers(&[CLASSES], 51, device);
+        let picked = y.gather(1, &ids(&[rows, 1], CLASSES, 5, device)).sum(1);
+        let running = y.cumsum(1).narrow(1, 3, 20).square().sum(1);
+        let best = y.topk(3, 1, true).0.sum(1);
+        let sorted = (y.sort(1, false).0 * &weights).sum(1);
+        let turned = y.t().flip(0).pad(&[(2, 1), (0, 0)]).exp().sum(0);
+        let joined = Tensor::concat(&[&y, &(&y * 0.5)], 1).logsumexp(1);
+        let parts = y.unfold(1, 3, 2).square().sum([1, 2]);
+        let all = y.reshape([rows, CLASSES, 1]).permute([2, 0, 1]).tanh().sum(());
+        let loss = (picked + running + best + sorted + turned + joined + parts).mean(()) + all / rows as f64;
+        with_gradients(loss, &[&x, &w, &b])
+    }),
     ("values alone", |rows, device| {
         let [x, w, b] = head(&[rows], device);
         let logits = x.detach().tanh().linear(&w.detach(), Some(&b.detach()));
         Ok(vec![logits.cross_entropy(&ids(&[rows], CLASSES, 5, device)), logits.argmax(1).cast(DType::F32)])
     }),
 ];
+
+/// Settings, and the counts of what a library has done, are the process's.
+static ONE: Mutex<()> = Mutex::new(());
 
 struct Outcome {
     shape: Vec<usize>,
@@ -146,9 +171,11 @@ fn allowed(name: &str) -> f32 {
 
 #[test]
 fn chunks_give_what_all_rows_give() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let most = CHUNKS[CHUNKS.len() - 1];
     // Too few for two chunks, the fewest of two, and around those of most.
-    let odd = [GRAIN, GRAIN + 1, 2 * GRAIN - 1, 2 * GRAIN, 3 * GRAIN + 5, most * GRAIN - 1, most * GRAIN, most * GRAIN + 1, 2 * most * GRAIN + 7];
+    let odd =
+        [GRAIN, GRAIN + 1, 2 * GRAIN - 1, 2 * GRAIN, 3 * GRAIN + 5, most * GRAIN - 1, most * GRAIN, most * GRAIN + 1, 2 * most * GRAIN + 7];
     for device in unigrad_testing::devices() {
         let rows = if device.info().software { &odd[5..6] } else { &odd[..] };
         for (name, case) in CASES {
@@ -164,7 +191,11 @@ fn chunks_give_what_all_rows_give() {
                     assert!(is_near, "{name}, {rows} rows by {chunks} chunks on {}: {distances:?}", device.name());
                     // What is the same for any number of rows may be more than what chunks of so few save.
                     let is_divided = if rows <= GRAIN { chunks == 0 } else { rows < 4 * GRAIN || (2..=most).contains(&chunks) };
-                    assert!(is_divided && (less < arena || chunks == 0), "{name}, {rows} rows by {chunks} chunks on {}: {less} bytes of {arena}", device.name());
+                    assert!(
+                        is_divided && (less < arena || chunks == 0),
+                        "{name}, {rows} rows by {chunks} chunks on {}: {less} bytes of {arena}",
+                        device.name()
+                    );
                     let of_sums = distances.iter().skip(2).fold(0.0f32, |most, distance| most.max(*distance));
                     by.push((rows, chunks, distances[0], distances[1], of_sums));
                 }
@@ -174,9 +205,33 @@ fn chunks_give_what_all_rows_give() {
     }
 }
 
+/// With a library of products that is asked wherever it can be: it adds a chunk's sums, in `F32`, of halves too, to those before.
+#[test]
+fn a_library_does_products_of_chunks() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = Config::clone(&Config::current().unwrap());
+    Config { products: Products::Library, ..before.clone() }.apply();
+    let rows = 5 * GRAIN - 3;
+    // One device: how the interpreter's own programs differ by target is tested elsewhere.
+    for device in unigrad_testing::devices().into_iter().filter(|device| device.backend() == "interpreter").take(1) {
+        for (name, case) in CASES {
+            let (free, none, arena) = run(*case, rows, None, &device);
+            let done = products();
+            let (within, chunks, _) = run(*case, rows, Some(arena - 1), &device);
+            let done = products().0 - done.0;
+            let distances: Vec<f32> = free.iter().zip(&within).map(|(free, within)| free.distance(within)).collect();
+            println!("{name}: {chunks} chunks, {done} products by the library: {distances:?}");
+            assert!(distances.iter().all(|distance| *distance <= allowed(name)), "{name}: {distances:?}");
+            assert!(none == 0 && (chunks < 2 || done >= chunks), "{name}: {chunks} chunks, {done} products by the library");
+        }
+    }
+    before.apply();
+}
+
 /// A model whose head is its embedding, in steps of an optimizer.
 #[test]
 fn a_model_learns_the_same_by_chunks() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let config = GptConfig { vocab: 70, ctx: 20, layers: 2, heads: 2, dim: 8 };
     for device in unigrad_testing::devices() {
         for half in [false, true] {

@@ -295,7 +295,10 @@ fn plans_of_gpt2_within_limits() {
         let times = flops / *free.get_or_insert(flops);
         println!(
             "within {limit:?} bytes: {} in the arena, {} chunks, {} of {} launches again, {times:.3} times the operations, planned in {seconds:.2} s",
-            plan.arena, plan.chunks, plan.again, plan.launches.len()
+            plan.arena,
+            plan.chunks,
+            plan.again,
+            plan.launches.len()
         );
         println!("{}", plan.peak);
     }

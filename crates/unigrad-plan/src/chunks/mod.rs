@@ -29,9 +29,9 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// Chunks that are tried, one after the other.
-pub const CHUNKS: [usize; 4] = [2, 4, 8, 16];
+pub(crate) const CHUNKS: [usize; 4] = [2, 4, 8, 16];
 /// Rows of a chunk are a multiple of this, but for the last chunk's: tiles of products are whole, and parts of what lies in memory begin where vectors do.
-pub const GRAIN: usize = 16;
+pub(crate) const GRAIN: usize = 16;
 /// Segments of one graph, and products that are looked at for them.
 const MAX_SEGMENTS: usize = 4;
 const MAX_LOOKS: usize = 8;
@@ -87,12 +87,15 @@ pub(crate) fn rewrite(ir: &Ir, outputs: &[Id], n: usize) -> Result<Option<Chunke
     // By node of the graph as it was.
     let mut now: Vec<Option<Id>> = (0..ir.nodes.len() as Id).map(Some).collect();
     let (mut n_segments, mut n_written) = (0, 0);
+    let (mut users, mut is_output) = (Vec::new(), Vec::new());
     for product in products.into_iter().take(MAX_LOOKS) {
         let Some(product) = now[product as usize] else { continue };
         let (at, ends) = chunked.as_ref().map_or((ir, outputs), |chunked| (&chunked.ir, chunked.outputs.as_slice()));
-        let mut is_output = vec![false; at.nodes.len()];
-        ends.iter().for_each(|id| is_output[*id as usize] = true);
-        let users = at.users();
+        if users.is_empty() {
+            users = at.users();
+            is_output = vec![false; at.nodes.len()];
+            ends.iter().for_each(|id| is_output[*id as usize] = true);
+        }
         let Some(segment) = segment::find(at, &users, &is_output, product) else { continue };
         let parts = divided(segment.n_rows, n);
         if parts.len() < 2 {
@@ -111,6 +114,7 @@ pub(crate) fn rewrite(ir: &Ir, outputs: &[Id], n: usize) -> Result<Option<Chunke
         apart.chunk_of.extend(applied.apart.chunk_of);
         let n_chunks = before.map_or(0, |chunked| chunked.n_chunks).max(parts.len());
         chunked = Some(Chunked { ir: applied.ir, outputs, apart, n_chunks });
+        users.clear();
         n_segments += 1;
         if n_segments == MAX_SEGMENTS {
             break;

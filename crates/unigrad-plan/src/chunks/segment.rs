@@ -194,8 +194,12 @@ impl Finder<'_> {
         match self.ir.kind(id) {
             Kind::External => false,
             // Not twice.
-            Kind::Heavy => self.is_wide(id) && !self.is_output[id as usize] && self.users[id as usize].iter().all(|user| inside.contains(user)),
-            Kind::Map | Kind::View | Kind::Reduce => self.ir.node(id).inputs.is_empty() || self.is_wide(id) || self.rests_on_wide(id, takes),
+            Kind::Heavy => {
+                self.is_wide(id) && !self.is_output[id as usize] && self.users[id as usize].iter().all(|user| inside.contains(user))
+            }
+            Kind::Map | Kind::View | Kind::Reduce => {
+                self.ir.node(id).inputs.is_empty() || self.is_wide(id) || self.rests_on_wide(id, takes)
+            }
         }
     }
 
