@@ -2,14 +2,15 @@
 
 use crate::build::Built;
 use crate::capture::Capture;
-use crate::chunks::{self, Apart, CHUNKS, Chunked};
+use crate::chunks::Apart;
 use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
+use crate::limit::{Placed, laid_out};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{again, build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
+use crate::{build, fuse, group, in_place, lower, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -141,7 +142,7 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
 }
 
 /// Kernels for a graph, in an order in which they can run.
-fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Options) -> Result<Vec<Launch>, String> {
+pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Options) -> Result<Vec<Launch>, String> {
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
     let fused = fuse::fuse(ir, &wanted, apart, options)?;
     let mut launches = lower::lower(ir, &fused, options)?;
@@ -154,84 +155,6 @@ fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Options) -> Resu
     // A chunk's rows wait for nothing.
     let small = if apart.chunk_of.is_empty() { group::SMALL } else { 0 };
     if options.fusion { group::group(launches, small) } else { Ok(launches) }
-}
-
-/// A plan with a place for everything.
-pub(crate) struct Placed {
-    pub(crate) unplaced: Unplaced,
-    pub(crate) layout: Layout,
-    /// See [`Plan::again`].
-    pub(crate) again: usize,
-    /// See [`Plan::chunks`].
-    pub(crate) chunks: usize,
-}
-
-impl Placed {
-    fn new(unplaced: Unplaced, donatable: &[bool], options: Options, chunks: usize) -> Result<Placed, String> {
-        let layout = assign(&unplaced.ir, &unplaced.launches, &unplaced, donatable, options)?;
-        Ok(Placed { unplaced, layout, again: 0, chunks })
-    }
-
-    /// The same plan with launches that run again, if that makes the arena smaller.
-    fn again_within(self, limit: usize, donatable: &[bool], options: Options) -> Result<Placed, String> {
-        let Placed { mut unplaced, mut layout, again: mut n_again, chunks } = self;
-        let mut ir = std::mem::take(&mut unplaced.ir);
-        let wanted = again::Wanted { outputs: &unplaced.outputs, donated: &layout.donated, limit, library: options.library.is_some() };
-        let place = |ir: &Ir, launches: &[Launch]| assign(ir, launches, &unplaced, donatable, options);
-        if let Some(spared) = again::within(&mut ir, &unplaced.launches, &wanted, layout.arena, place)? {
-            (unplaced.launches, layout, n_again) = (spared.launches, spared.layout, spared.again);
-        }
-        unplaced.ir = ir;
-        Ok(Placed { unplaced, layout, again: n_again, chunks })
-    }
-}
-
-/// Places for the launches of a plan, or for others that give its outputs.
-fn assign(ir: &Ir, launches: &[Launch], of: &Unplaced, donatable: &[bool], options: Options) -> Result<Layout, String> {
-    let apart = options.library.is_some_and(|library| library.words.gelu_tanh_slope);
-    memory::assign(ir, launches, &of.outputs, donatable, &of.replaced, (options.errors_at_once, apart))
-}
-
-/// More chunks are worth it that make an arena smaller by more than this part of it.
-const WORTH_MORE_CHUNKS: usize = 64;
-
-/// Gives everything a place in memory. Where that takes more than there may be, wide rows are made by chunks, the fewest that suffice; and where that is
-/// not enough, some launches run again.
-pub(crate) fn laid_out(unplaced: Unplaced, donatable: &[bool], options: Options) -> Result<Placed, String> {
-    let placed = Placed::new(unplaced, donatable, options, 0)?;
-    let Some(limit) = options.arena.filter(|limit| placed.layout.arena > *limit) else { return Ok(placed) };
-    let by_chunks = |of: &Unplaced, n: usize| -> Result<Option<Placed>, String> {
-        let Some(Chunked { ir, outputs, apart, n_chunks }) = chunks::rewrite(&of.ir, &of.outputs, n)? else { return Ok(None) };
-        let launches = launches_of(&ir, &outputs, &apart, options)?;
-        let chunked = Unplaced { ir, outputs, replaced: of.replaced.clone(), checks: of.checks.clone(), launches };
-        Placed::new(chunked, donatable, options, n_chunks).map(Some)
-    };
-    let mut tried: Vec<Placed> = Vec::new();
-    for n in CHUNKS.into_iter().filter(|_| options.fusion) {
-        let Some(chunked) = by_chunks(&placed.unplaced, n)? else { break };
-        if chunked.layout.arena <= limit {
-            return Ok(chunked);
-        }
-        let is_more = tried.last().is_some_and(|last| chunked.chunks <= last.chunks);
-        if is_more {
-            break;
-        }
-        tried.push(chunked);
-    }
-    let most = tried.pop();
-    let worth = |arena: usize| arena - arena / WORTH_MORE_CHUNKS;
-    let best = tried.into_iter().fold(placed, |best, next| if next.layout.arena < worth(best.layout.arena) { next } else { best });
-    let Some(most) = most else { return best.again_within(limit, donatable, options) };
-    if most.layout.arena < worth(best.layout.arena) {
-        return most.again_within(limit, donatable, options);
-    }
-    let within = best.again_within(limit, donatable, options)?;
-    if within.layout.arena <= limit {
-        return Ok(within);
-    }
-    // Once other values are gone, it may be the wide rows that are in the way.
-    let most = most.again_within(limit, donatable, options)?;
-    Ok(if most.layout.arena < worth(within.layout.arena) { most } else { within })
 }
 
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {

@@ -86,7 +86,7 @@ pub(crate) fn rewrite(ir: &Ir, outputs: &[Id], n: usize) -> Result<Option<Chunke
     let mut chunked: Option<Chunked> = None;
     // By node of the graph as it was.
     let mut now: Vec<Option<Id>> = (0..ir.nodes.len() as Id).map(Some).collect();
-    let (mut n_segments, mut n_written) = (0, 0);
+    let (mut n_segments, mut n_written, mut n_chunks) = (0, 0, 0);
     let (mut users, mut is_output) = (Vec::new(), Vec::new());
     for product in products.into_iter().take(MAX_LOOKS) {
         let Some(product) = now[product as usize] else { continue };
@@ -112,7 +112,7 @@ pub(crate) fn rewrite(ir: &Ir, outputs: &[Id], n: usize) -> Result<Option<Chunke
         apart.stored.extend(applied.apart.stored);
         apart.products.extend(applied.apart.products);
         apart.chunk_of.extend(applied.apart.chunk_of);
-        let n_chunks = before.map_or(0, |chunked| chunked.n_chunks).max(parts.len());
+        n_chunks = parts.len().max(n_chunks);
         chunked = Some(Chunked { ir: applied.ir, outputs, apart, n_chunks });
         users.clear();
         n_segments += 1;

@@ -8,9 +8,10 @@
 
 use crate::capture::Capture;
 use crate::ir::{Id, IrOp};
+use crate::limit::{Placed, laid_out};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
-use crate::plan::{Options, Placed, Unplaced, laid_out, unplaced};
+use crate::plan::{Options, Unplaced, unplaced};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::{InstOp, Kernel, Level, Library, Region, Words};
