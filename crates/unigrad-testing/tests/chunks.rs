@@ -228,6 +228,32 @@ fn a_library_does_products_of_chunks() {
     before.apply();
 }
 
+/// A label that is out of range is an error in whichever chunk it is, and no parameter changes.
+#[test]
+fn a_wrong_label_is_found_in_any_chunk() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let rows = 4 * GRAIN;
+    for device in unigrad_testing::devices() {
+        for at in [0, rows / 2, rows - 1] {
+            let [x, ..] = head(&[rows], &device);
+            let layer = Linear { weight: numbers(&[CLASSES, WIDTH], 2, &device).requires_grad(), bias: None };
+            let before: Vec<f32> = layer.weight.to_vec().unwrap();
+            let labels: Vec<i64> = (0..rows).map(|row| if row == at { CLASSES as i64 } else { (row % CLASSES) as i64 }).collect();
+            let target = Tensor::from_vec(labels, [rows], &device);
+            let mut optimizer = AdamW::new(layer.parameters(), 0.1).unwrap();
+            let failed = eval::with_activation_limit(Some(1), || {
+                let loss = unigrad::nn::Layer::forward(&layer, &x.detach().tanh()).cross_entropy(&target);
+                let gradient = grad(&loss, &[&layer.weight]).unwrap();
+                let plan = eval::plan_of(&[loss.expr(), gradient[0].expr()]).unwrap();
+                assert!(plan.chunks > 1, "{plan}");
+                optimizer.minimize(&loss, &[]).and_then(|()| loss.item::<f32>()).is_err()
+            });
+            let after: Vec<f32> = layer.weight.to_vec().unwrap();
+            assert!(failed && after == before, "row {at} on {}: an error: {failed}", device.name());
+        }
+    }
+}
+
 /// A model whose head is its embedding, in steps of an optimizer.
 #[test]
 fn a_model_learns_the_same_by_chunks() {
