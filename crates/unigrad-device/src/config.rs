@@ -8,7 +8,7 @@
 //! | `UNIGRAD_POWER` | [`Config::power`] | `performance`: [`crate::Device::best`] takes the fastest device; `efficiency`: an integrated or low-power GPU before others |
 //! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits; a time such as `30s`: it waits until the device's memory has not been asked for or freed for so long |
 //! | `UNIGRAD_MEMORY_CAP` | [`Config::memory_cap`] | the most that the process takes of each device: bytes, or `512M`, `2G` |
-//! | `UNIGRAD_ACTIVATION_LIMIT` | [`Config::activation_limit`] | the most that an evaluation keeps between its launches, activations among it: bytes, or `512M`, `2G`; beyond it the planner drops values and makes them again, the cheapest first, with the same results bit for bit. Where that is not enough, a line on standard error says so. By default there is no limit |
+//! | `UNIGRAD_ACTIVATION_LIMIT` | [`Config::activation_limit`] | the most that an evaluation keeps between its launches, activations among it: bytes, or `512M`, `2G`; beyond it rows of logits are made by chunks, where a head widens its rows, and values are dropped and made again, the cheapest first. What is made again has the same bits; a head by chunks adds the gradients of its weights up in another order, in `f32`. Where that is not enough, a line on standard error says so. By default there is no limit |
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
@@ -141,7 +141,7 @@ pub struct Config {
     pub memory_pool: MemoryPool,
     /// Bytes that the process takes of each device at most.
     pub memory_cap: Option<u64>,
-    /// Bytes that an evaluation keeps between its launches at most, as far as values can be made again instead. Counts for evaluations from then on.
+    /// Bytes that an evaluation keeps between its launches at most, as far as rows can be made by chunks, and values again, instead. Counts for evaluations from then on.
     pub activation_limit: Option<u64>,
     /// Where compiled kernels are kept.
     pub cache_dir: CacheDir,

@@ -99,8 +99,8 @@ fn one_point(region: &Region) -> Option<Region> {
 
 /// How often those are tried again that cannot move to the last one's place, each time with the last of them.
 const TRIES: usize = 16;
-/// Bytes up to which a tensor may be kept alive for a reduction that waits for others.
-const SMALL: usize = 1 << 16;
+/// Bytes up to which a tensor may be kept alive for a reduction that waits for others, where memory is not short.
+pub(crate) const SMALL: usize = 1 << 16;
 
 /// Whether a launch brings tensors down to less, and writes nothing at every point.
 fn only_reduces(launch: &Launch) -> bool {
@@ -110,8 +110,8 @@ fn only_reduces(launch: &Launch) -> bool {
     region.n_parallel < region.axes.len() && stores().all(|(_, level)| *level != Level::Full)
 }
 
-/// Joins what can be joined.
-pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
+/// Joins what can be joined; a tensor of more than `small` bytes is not kept alive for it.
+pub(crate) fn group(launches: Vec<Launch>, small: usize) -> Result<Vec<Launch>, String> {
     let mut kin: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
     for (at, launch) in launches.iter().enumerate() {
         if let Kernel::Region(region) = &launch.kernel {
@@ -158,7 +158,7 @@ pub(crate) fn group(launches: Vec<Launch>) -> Result<Vec<Launch>, String> {
             only_reduces(&launches[at])
                 && launches[at].args.iter().zip(launches[at].kernel.args()).any(|(id, arg)| {
                     let ends = last_use.get(id).is_some_and(|use_| *use_ < last);
-                    ends && made.contains(id) && !arg.write && arg.len * arg.dtype.size() > SMALL
+                    ends && made.contains(id) && !arg.write && arg.len * arg.dtype.size() > small
                 })
         };
         let (left, members): (Vec<usize>, Vec<usize>) = set.iter().copied().partition(|at| stays(*at, &leader) || holds(*at));

@@ -39,6 +39,7 @@ impl Ir {
 
 #[cfg(test)]
 mod tests {
+    use crate::chunks::Apart;
     use crate::{Capture, Options, build, fuse, lower, memory};
     use rustc_hash::FxHashSet;
     use std::sync::Arc;
@@ -52,7 +53,7 @@ mod tests {
         let built = build::build(&capture, Options::default()).unwrap();
         let outputs: FxHashSet<u32> = built.outputs.iter().copied().collect();
         let options = Options::default();
-        let fuse = || fuse::fuse(&built.ir, &outputs, options).unwrap();
+        let fuse = || fuse::fuse(&built.ir, &outputs, &Apart::default(), options).unwrap();
         assert_eq!(lower::lower(&built.ir, &fuse(), options).unwrap().len(), 1);
         // An input that is not in memory.
         let mut fused = fuse();

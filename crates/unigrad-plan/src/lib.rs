@@ -2,7 +2,7 @@
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
 //! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `unroll`, duplicates gone; `commit`: assignments guarded) → `step_sums`, `transpose` (cheaper forms) → `fuse`
-//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `again` (less memory under a limit) → `memory` (offsets) → `peak`.
+//! (clusters) → `lower` with `emit` (kernels) → `group` (equal maps together) → `memory` (offsets), within a `limit` by `chunks` (wide rows) and `again` (launches that run twice) → `peak`.
 //! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
 
 #![warn(clippy::wildcard_enum_match_arm)]
@@ -14,6 +14,7 @@ mod arena;
 mod build;
 mod cache;
 mod channels_last;
+mod chunks;
 // What is no case of its own there is computed like any other op, and worth storing.
 #[allow(clippy::wildcard_enum_match_arm)]
 mod capture;
@@ -27,6 +28,7 @@ mod in_place;
 mod index;
 mod internal;
 mod ir;
+mod limit;
 mod lower;
 mod materialize;
 mod max_pool;

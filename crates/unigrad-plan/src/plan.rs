@@ -2,13 +2,15 @@
 
 use crate::build::Built;
 use crate::capture::Capture;
+use crate::chunks::Apart;
 use crate::commit::ScalarCheck;
 use crate::ir::{Id, Ir, IrNode, IrOp};
+use crate::limit::{Placed, laid_out};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{again, build, fuse, group, in_place, lower, memory, physical, step_sums, transpose};
+use crate::{build, fuse, group, in_place, lower, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -33,7 +35,7 @@ pub struct Options {
     pub library: Option<Library>,
     /// Where convolutions have their channels in memory.
     pub channels: Channels,
-    /// Most bytes of the arena, if it can be: what is kept for later launches is made again instead.
+    /// Most bytes of the arena, if it can be: wide rows are made by chunks, and what is kept for later launches is made again instead.
     pub arena: Option<usize>,
 }
 
@@ -82,6 +84,8 @@ pub struct Plan {
     pub peak: Peak,
     /// Launches that run again, so that the arena stays within a limit.
     pub again: usize,
+    /// Chunks of rows by which the widest values are made, so that the arena stays within a limit; 0 where all rows are made at once.
+    pub chunks: usize,
     /// For every output of the capture: the output whose memory it is (its own position, unless two are one value).
     pub outputs: Vec<u32>,
     /// For every output: the input whose memory it takes over. Where that cannot be, the output's memory begins as a copy of the input.
@@ -133,44 +137,35 @@ pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, 
         ir = transpose::rewrite(ir, &mut outputs);
         ir = prune(ir, &mut outputs);
     }
+    let launches = launches_of(&ir, &outputs, &Apart::default(), options)?;
+    Ok(Unplaced { ir, outputs, replaced, checks, launches })
+}
+
+/// Kernels for a graph, in an order in which they can run.
+pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Options) -> Result<Vec<Launch>, String> {
     let wanted: FxHashSet<u32> = outputs.iter().copied().collect();
-    let fused = fuse::fuse(&ir, &wanted, options)?;
-    let mut launches = lower::lower(&ir, &fused, options)?;
+    let fused = fuse::fuse(ir, &wanted, apart, options)?;
+    let mut launches = lower::lower(ir, &fused, options)?;
     for launch in &mut launches {
         if let Kernel::Contract(contract) = &mut launch.kernel {
             contract.tf32 =
                 options.tf32 && [contract.a.dtype, contract.b.dtype].contains(&DType::F32) && contract.compute_dtype() == DType::F32;
         }
     }
-    let launches = if options.fusion { group::group(launches)? } else { launches };
-    Ok(Unplaced { ir, outputs, replaced, checks, launches })
-}
-
-/// Gives everything a place in memory. Where that takes more than there may be, some launches run again; how many that are.
-pub(crate) fn laid_out(unplaced: Unplaced, donatable: &[bool], options: Options) -> Result<(Unplaced, Layout, usize), String> {
-    let Unplaced { mut ir, outputs, replaced, checks, mut launches } = unplaced;
-    let apart = options.library.is_some_and(|library| library.words.gelu_tanh_slope);
-    let assign =
-        |ir: &Ir, launches: &[Launch]| memory::assign(ir, launches, &outputs, donatable, &replaced, (options.errors_at_once, apart));
-    let mut layout = assign(&ir, &launches)?;
-    let mut n_again = 0;
-    if let Some(limit) = options.arena.filter(|limit| layout.arena > *limit) {
-        let wanted = again::Wanted { outputs: &outputs, donated: &layout.donated, limit, library: options.library.is_some() };
-        if let Some(spared) = again::within(&mut ir, &launches, &wanted, layout.arena, assign)? {
-            (launches, layout, n_again) = (spared.launches, spared.layout, spared.again);
-        }
-    }
-    Ok((Unplaced { ir, outputs, replaced, checks, launches }, layout, n_again))
+    // A chunk's rows wait for nothing.
+    let small = if apart.chunk_of.is_empty() { group::SMALL } else { 0 };
+    if options.fusion { group::group(launches, small) } else { Ok(launches) }
 }
 
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
-    let (unplaced, layout, again) = laid_out(unplaced(capture, options)?, &capture.donatable, options)?;
+    let Placed { unplaced, layout, again, chunks } = laid_out(unplaced(capture, options)?, &capture.donatable, options)?;
     let Unplaced { ir, outputs, checks, launches, .. } = unplaced;
     let planned = place(&ir, &launches, &layout)?;
     let peak = peak::of(&ir, &launches, &outputs, &layout)?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
     let outputs = outputs.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();
-    Ok(Plan { launches: planned, arena: layout.arena, peak, again, outputs, donated: layout.donated, checks, unfused_because: None })
+    let (arena, donated) = (layout.arena, layout.donated);
+    Ok(Plan { launches: planned, arena, peak, again, chunks, outputs, donated, checks, unfused_because: None })
 }
 
 /// The launches with a place for every argument, without those that would only copy what lies where it is wanted.
@@ -327,6 +322,9 @@ impl fmt::Display for Plan {
         }
         if let Some(reason) = &self.unfused_because {
             writeln!(f, "      not fused: {reason}")?;
+        }
+        if self.chunks > 0 {
+            writeln!(f, "      wide rows in {} chunks to save memory", self.chunks)?;
         }
         if self.again > 0 {
             writeln!(f, "      {} launches run again to save memory", self.again)?;

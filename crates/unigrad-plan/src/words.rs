@@ -61,14 +61,16 @@ impl Fusion<'_> {
         for product in 0..self.ir.nodes.len() as Id {
             let node = self.ir.node(product);
             let (IrOp::Op(Op::MatMul), [.., m, n]) = (&node.op, node.shape.as_slice()) else { continue };
-            let Some(k) = node.inputs.first().and_then(|a| self.ir.node(*a).shape.last()) else { continue };
+            let Some(factor) = node.inputs.first().map(|a| self.ir.node(*a)) else { continue };
+            let Some(k) = factor.shape.last() else { continue };
+            // Sums of halves may be stored as they are added up; what a library gains is a matter of what it multiplies.
             let items = self.ir.numel(product) / (m * n).max(1);
             let sizes = [items, *m, *n, *k];
             let is_convolution = node.inputs.iter().any(|operand| self.is_windowed(*operand));
             let is_plain = !self.is_read_in_step(product);
             let gain = match is_convolution {
-                true => library.convolution_gain(node.dtype, tf32, sizes, is_plain),
-                false => library.gain(node.dtype, tf32, sizes, is_plain),
+                true => library.convolution_gain(factor.dtype, tf32, sizes, is_plain),
+                false => library.gain(factor.dtype, tf32, sizes, is_plain),
             };
             if gain <= 0.0 {
                 continue;

@@ -150,6 +150,29 @@ fn a_gpt_training_step() {
     assert_eq!(both.len(), plans, "a later step is planned otherwise than the first");
 }
 
+/// Within a limit: the head and its loss by chunks.
+#[test]
+fn a_gpt_training_step_by_chunks() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let device = cpu();
+    let model = models::Gpt::new(models::GptConfig { vocab: 40, ctx: 16, layers: 1, heads: 2, dim: 8 }, &device).unwrap();
+    realize(&model);
+    let mut optimizer = nn::AdamW::new(model.parameters(), 1e-3).unwrap();
+    let mut step = |limit: Option<usize>| {
+        plans_with(Options { arena: limit, ..Options::default() }, || {
+            let loss = unigrad_tensor::autocast(DType::BF16, || model.loss(&tokens(0, &device), &tokens(1, &device)));
+            optimizer.minimize(&loss, &[]).unwrap();
+            loss.item::<f32>().unwrap();
+        })
+    };
+    // The state of the optimizer is there from the second step on.
+    step(None);
+    let free = step(None);
+    let within = step(Some(free[0].arena * 9 / 10));
+    assert!(within[0].chunks > 1 && within[0].arena < free[0].arena, "{}", within[0]);
+    compare("plans/gpt_step_by_chunks", &(text_of("all rows at once", &free) + &text_of("by chunks", &within)));
+}
+
 #[test]
 fn a_cnn_training_step() {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

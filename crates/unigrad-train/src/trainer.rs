@@ -192,8 +192,9 @@ impl Trainer {
     }
 
     /// Most bytes that an evaluation keeps between its launches, activations among it, in place of
-    /// [`Config::activation_limit`](unigrad_device::Config::activation_limit): beyond it the planner drops values and makes them again, the cheapest first. The
-    /// same gradients bit for bit, of any model, and no more work than the limit asks for; see [`with_activation_limit`](eval::with_activation_limit).
+    /// [`Config::activation_limit`](unigrad_device::Config::activation_limit): beyond it the planner makes wide rows (logits) by chunks, and drops values and makes
+    /// them again, the cheapest first, of any model, and no more work than the limit asks for. The same gradients: bit for bit, but for the order in which a
+    /// head by chunks adds up; see [`with_activation_limit`](eval::with_activation_limit).
     pub fn activation_limit(mut self, bytes: u64) -> Self {
         self.activation_limit = Some(bytes);
         self

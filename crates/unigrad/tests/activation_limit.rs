@@ -1,7 +1,8 @@
 //! Within a limit of what is kept between launches, everything that a program computes has the same bits as without one, on every device: gradients,
 //! training with updates in place, dropout, running statistics, second-order gradients, sequences, replayed steps.
 //!
-//! Always: each case says how many launches ran again, and there has to be one. Never: measures memory or time, which `unigrad-nn`'s test of limits does.
+//! Always: each case says how many launches ran again, and there has to be one. No head here widens its rows so far that it would be made by chunks, whose
+//! sums are added up in another order (`crates/unigrad-testing/tests/chunks.rs`). Never: measures memory or time, which `unigrad-nn`'s test of limits does.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use unigrad::nn::models::{Cnn, Gpt, GptConfig};

@@ -9,7 +9,7 @@ use crate::record::Work;
 use serde_json::Value;
 use unigrad_device::Device;
 use unigrad_nn::{self as nn, models::GptConfig};
-use unigrad_tensor::{DType, Fp8Recipe, Result, Tensor, autocast, autocast_fp8, no_grad};
+use unigrad_tensor::{DType, Error, Fp8Recipe, Result, Tensor, autocast, autocast_fp8, eval, grad, no_grad};
 
 /// Where data are numbered from.
 const DATA: u32 = 1000;
@@ -272,4 +272,42 @@ fn a_decoders_steps_are_replayed() {
     let mut case = Decoder::random(sizes, batch, DType::BF16, &d).unwrap().steps(batch, 0, sizes.context, &d).unwrap();
     (0..3).try_for_each(|_| (case.step)()).unwrap();
     assert!(!note(&case).contains("NaN"), "{}", note(&case));
+}
+
+/// What a step of the smallest GPT-2 in bf16, 32 sequences of 1,024, keeps between its launches within limits, and how many of its operations are done again;
+/// it is planned and not run.
+///
+/// `cargo test --release -p unigrad-bench --lib plans_of_gpt2 -- --ignored --nocapture`; with `UNIGRAD_DEBUG=plan` also whole steps, with their updates.
+#[test]
+#[ignore = "takes 2 GB"]
+fn plans_of_gpt2_within_limits() {
+    let device = device();
+    let network = gpt2::network(&device, gpt2::SMALL, 32).unwrap().within(|loss| autocast(DType::BF16, loss));
+    let loss = network.loss();
+    let mut all = grad(&loss, &network.parameters.iter().collect::<Vec<_>>()).unwrap();
+    all.push(loss);
+    let nodes: Vec<_> = all.iter().map(Tensor::expr).collect();
+    let mut free = None;
+    for limit in [None, Some(13u64 << 30), Some(9 << 30), Some(5 << 30)] {
+        let begin = std::time::Instant::now();
+        let plan = eval::with_activation_limit(limit, || eval::plan_of(&nodes)).unwrap();
+        let (seconds, flops) = (begin.elapsed().as_secs_f64(), plan.launches.iter().map(|launch| launch.kernel.flops()).sum::<f64>());
+        let times = flops / *free.get_or_insert(flops);
+        println!(
+            "within {limit:?} bytes: {} in the arena, {} chunks, {} of {} launches again, {times:.3} times the operations, planned in {seconds:.2} s",
+            plan.arena,
+            plan.chunks,
+            plan.again,
+            plan.launches.len()
+        );
+        println!("{}", plan.peak);
+    }
+    drop((all, nodes));
+    for limit in [None, Some(13u64 << 30), Some(9 << 30)] {
+        let mut optimizer = nn::AdamW::new(network.parameters.clone(), 1e-4).unwrap();
+        let refuse = |demand: &eval::Demand| Err(Error::argument(demand.intermediates.to_string(), "this is all that was asked"));
+        let step = || optimizer.minimize(&network.loss(), &[]);
+        let refused = eval::with_activation_limit(limit, || eval::with_demands_checked(refuse, step)).unwrap_err();
+        println!("with updates, within {limit:?} bytes: {refused}");
+    }
 }

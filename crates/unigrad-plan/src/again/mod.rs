@@ -3,6 +3,8 @@
 //! In: launches in order, before anything has a place, and how many bytes the arena may have. Out: launches among which some run again, so that the
 //! arena stays within the limit; or the smallest arena that was found, where it cannot.
 //!
+//! Where wide rows are made by chunks ([`crate::chunks`]), these launches are among those that come in.
+//!
 //! **The design.** The unit is a launch as it was lowered, not an op of the graph. What runs again is the same kernel, with the same scalars (and so the
 //! same random numbers), on the same values, so gradients are those without a limit, bit for bit, and nothing that was fused changes
 //! (but where a driver's compiler contracts a product and a sum by what stands around them, as WGSL allows: a slice may differ in the last bit). Beside whole

@@ -36,6 +36,9 @@ impl Fusion<'_> {
         if first.n_nodes + second.n_nodes > MAX_NODES || self.exceeds_buffers(first, second) {
             return None;
         }
+        if self.apart.are_of_several(first.made().chain(second.made())) {
+            return None;
+        }
         let size = |groups: &Groups| groups.iter().map(|(size, _)| size).product::<usize>();
         let rows = |groups: &Groups| groups.iter().filter(|(_, reduce)| !reduce).map(|(size, _)| size).product::<usize>();
         let is_map = |cluster: &Cluster| cluster.groups.iter().all(|(_, reduce)| !reduce);

@@ -14,6 +14,7 @@
 //!
 //! No region grows beyond a number of nodes, nor beyond the buffers and run-time scalars that the device's launches can pass.
 //! What no other cluster reads is then not stored after all: it stays on chip.
+//! What chunks of rows share no kernel for ([`crate::chunks`]) stays apart.
 //! Always: the result is the same for the same graph. Never: changes what is computed.
 
 //! The way: `crate::mark` (what may be stored) → `reads` (what a cluster takes in, and how) → `merge` (which join, in an order that `ranks` keeps)
@@ -28,6 +29,7 @@ mod views;
 
 pub(crate) use views::{home, reads_through_views, view_base};
 
+use crate::chunks::Apart;
 use crate::ir::{Id, Ir, IrOp, Kind};
 use crate::plan::Options;
 use ranks::Ranks;
@@ -115,12 +117,15 @@ pub(crate) struct Fusion<'a> {
     /// What a library of products does inside of them: by product, the results that may be stored by it. A product that is not here takes in
     /// whatever fits.
     pub(crate) spoken: FxHashMap<Id, SmallVec<[Id; 2]>>,
+    /// See [`Apart`].
+    pub(crate) apart: &'a Apart,
     /// The products of windows that a library is asked for, as convolutions with their padding.
     pub(crate) convolved: FxHashSet<Id>,
 }
 
-/// Fuses for a device; without [`Options::fusion`] every op is a kernel of its own.
-pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, options: Options) -> Result<Fused, String> {
+/// Fuses for a device; without [`Options::fusion`] every op is a kernel of its own. `apart`: what is stored whatever it costs, and what shares no
+/// kernel.
+pub(crate) fn fuse<'a>(ir: &'a Ir, outputs: &'a FxHashSet<Id>, apart: &'a Apart, options: Options) -> Result<Fused, String> {
     let Options { fusion: enabled, limits, .. } = options;
     // A kernel of more buffers than the device takes is divided by its driver: each part has at most those that it does take.
     let buffer_bytes = limits.buffer_bytes.saturating_mul(limits.buffers.min(MAX_BUFFERS));
@@ -140,11 +145,14 @@ pub(crate) fn fuse(ir: &Ir, outputs: &FxHashSet<Id>, options: Options) -> Result
         max_scalars: (scalar_bytes / size_of::<u64>()).max(MIN_SCALARS),
         seen: RefCell::default(),
         spoken: FxHashMap::default(),
+        apart,
         convolved: FxHashSet::default(),
     };
     if enabled && let Some(library) = &options.library {
         fusion.listen(library, options.tf32);
     }
+    apart.stored.iter().for_each(|id| fusion.marked.insert(*id));
+    fusion.spoken.extend(apart.products.iter().map(|(product, sum)| (*product, SmallVec::from_slice(&[*sum]))));
     fusion.mark(enabled)?;
     fusion.begin()?;
     if enabled {

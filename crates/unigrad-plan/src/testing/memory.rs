@@ -8,9 +8,10 @@
 
 use crate::capture::Capture;
 use crate::ir::{Id, IrOp};
+use crate::limit::{Placed, laid_out};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
-use crate::plan::{Options, Unplaced, laid_out, unplaced};
+use crate::plan::{Options, Unplaced, unplaced};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use unigrad_kernel::{InstOp, Kernel, Level, Library, Region, Words};
@@ -33,6 +34,8 @@ pub struct Checked {
     pub donated: usize,
     /// Launches that run again.
     pub again: usize,
+    /// Chunks of rows, or 0.
+    pub chunks: usize,
 }
 
 /// Checks the memory of the plan that a capture gets: with the inputs that may be overwritten as they are, with all of them and with none, on
@@ -41,9 +44,10 @@ pub fn check_memory(capture: &Capture, options: Options) -> Result<Checked, Stri
     let with = |donatable: &[bool], errors_at_once: bool| {
         // What may be overwritten decides what can be made again.
         let library = options.library.map(|library| Library { words: Words { gelu_tanh_slope: false, ..library.words }, ..library });
-        let (unplaced, layout, again) = laid_out(unplaced(capture, options)?, donatable, Options { errors_at_once, library, ..options })?;
+        let options = Options { errors_at_once, library, ..options };
+        let Placed { unplaced, layout, again, chunks } = laid_out(unplaced(capture, options)?, donatable, options)?;
         check(&unplaced, &layout, donatable)
-            .map(|checked| Checked { again, ..checked })
+            .map(|checked| Checked { again, chunks, ..checked })
             .map_err(|error| format!("{error}; may overwrite {donatable:?}, stops at errors: {errors_at_once}"))
     };
     let n = capture.donatable.len();

@@ -14,6 +14,12 @@ use std::cell::RefCell;
 /// Elements of a run of channels: sizes around its multiples are where convolutions with channels last differ.
 pub const RUN: usize = crate::channels_last::RUN;
 
+/// Chunks of rows that are tried under a limit.
+pub const CHUNKS: [usize; 4] = crate::chunks::CHUNKS;
+
+/// What rows of a chunk are a multiple of, but for the last chunk's.
+pub const GRAIN: usize = crate::chunks::GRAIN;
+
 type Observer = Box<dyn FnMut(&Capture, Options)>;
 
 thread_local! {

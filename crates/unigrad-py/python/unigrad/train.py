@@ -165,8 +165,8 @@ class Trainer:
 
     ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
     ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
-    epoch, or with ``scheduler_per_step`` after each step. Beyond ``activation_limit`` bytes of what a step keeps between its launches, values are dropped and
-    made again: the same gradients in less memory.
+    epoch, or with ``scheduler_per_step`` after each step. Beyond ``activation_limit`` bytes of what a step keeps between its launches, logits are made by chunks
+    of rows, and values are dropped and made again: the same gradients in less memory, but for the order of a head's sums.
     """
 
     def __init__(

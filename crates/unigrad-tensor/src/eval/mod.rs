@@ -54,7 +54,9 @@ pub fn set_fusion(enabled: bool) -> bool {
 }
 
 /// Runs `work` with a limit for what evaluations on this thread keep between their launches, in place of [`Config::activation_limit`]: where a plan needs
-/// more, values are dropped and made again, the cheapest first. Results are the same, bit for bit. `None`: without a limit.
+/// more, wide rows (a head's logits and their gradient) are made by chunks, as few as suffice, and values are dropped and made again, the cheapest first.
+/// What is made again has the same bits. By chunks, sums over rows (the gradients of a head's weight and bias) are added up in another order, in `F32`, and
+/// rows of halves are rounded where a chunk ends; all within what such sums differ by. `None`: without a limit.
 ///
 /// ```
 /// # extern crate unigrad_tensor as unigrad;
