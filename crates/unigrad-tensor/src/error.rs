@@ -87,7 +87,7 @@ pub enum Error {
     #[error("internal error: {0}\n help: please report it, with the program that shows it")]
     Internal(String),
     /// A file that cannot be read.
-    #[error("{}: cannot be read: {source}\n help: {help}", path.display())]
+    #[error("{}: cannot be read: {source}\n help: {help}", shown(path))]
     Read {
         /// Which.
         path: PathBuf,
@@ -97,7 +97,10 @@ pub enum Error {
         help: String,
     },
     /// A file that cannot be written.
-    #[error("{}: cannot be written: {source}\n help: choose a folder that exists or can be made, is yours to write, and has room", path.display())]
+    #[error(
+        "{}: cannot be written: {source}\n help: choose a folder that exists or can be made, is yours to write, and has room",
+        shown(path)
+    )]
     Write {
         /// Which.
         path: PathBuf,
@@ -105,13 +108,13 @@ pub enum Error {
         source: Arc<std::io::Error>,
     },
     /// A folder that another run writes.
-    #[error("{}: another run uses this folder\n help: let it end, or choose another folder", path.display())]
+    #[error("{}: another run uses this folder\n help: let it end, or choose another folder", shown(path))]
     Busy {
         /// Which.
         path: PathBuf,
     },
     /// A file whose content is not what its format says.
-    #[error("{}: {cause}\n help: {help}", path.display())]
+    #[error("{}: {cause}\n help: {help}", shown(path))]
     Format {
         /// Which.
         path: PathBuf,
@@ -315,5 +318,25 @@ impl Display for NotFinite {
             write!(f, "\n   saved: {}", self.saved)?;
         }
         write!(f, "\n help: use a smaller learning rate, clip gradients, or look for bad values in the data")
+    }
+}
+
+/// A path as text that commands no terminal, whatever a file's name is.
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_files_name_commands_no_terminal() {
+        let path = Path::new("model\u{1b}[31m.safetensors");
+        let io = || std::io::Error::from(std::io::ErrorKind::NotFound);
+        for error in [Error::read(path, io()), Error::write(path, io()), Error::format(path, "is none", "fetch it again")] {
+            let text = error.to_string();
+            assert!(text.contains("model\\u001b[31m.safetensors") && !text.contains('\u{1b}'), "{text:?}");
+        }
     }
 }

@@ -26,6 +26,8 @@ const MOST_WORDS: u32 = 64;
 const THREADS: u32 = 128;
 /// Keys of a turn, where a subgroup is not larger.
 const KEYS: u32 = 32;
+/// Arrays in shared memory.
+const ARRAYS: usize = 5;
 /// Bytes of shared memory for the sums of a round at the end.
 const ROUND: usize = 16 << 10;
 
@@ -121,7 +123,8 @@ impl Few {
 
     fn bytes(&self, dtype: DType) -> usize {
         let words = 2 * self.rows * self.keys() + 3 * self.rows + self.round(dtype) * self.subgroups * self.width();
-        words as usize * dtype.size()
+        // Arrays begin at multiples of 16 bytes.
+        words as usize * dtype.size() + ARRAYS * 16
     }
 }
 
@@ -177,7 +180,7 @@ pub(super) fn forward(division: &Division<'_>, few: Few, target: &Target) -> Res
             });
         }
         b.barrier();
-        group.accumulate(b, sums, values);
+        group.accumulate(b, sums, values, (key, to));
     });
     group.share_statistics(b, greatest, totals);
     group.each_sum(b, sums, |b, row, feature, sum| {
@@ -434,8 +437,8 @@ impl Group {
         b.when(leads, |b| b.store(self.factors, row, factor));
     }
 
-    /// Adds the turn's values by their weights.
-    fn accumulate(&self, b: &mut Builder, sums: Place, values: Place) {
+    /// Adds the turn's values by their weights. A position beyond the end has none: its weight is 0, but what was read in its place may be infinite.
+    fn accumulate(&self, b: &mut Builder, sums: Place, values: Place, (key, to): (Value, Value)) {
         let Few { rows, steps, values: runs, .. } = self.few;
         for row in 0..rows {
             let at = b.u32(row);
@@ -448,7 +451,11 @@ impl Group {
             }
         }
         for step in 0..steps {
-            let value = self.features(b, values, runs, step);
+            let column = b.add_const(self.slot, (step * self.few.slots()).into());
+            let column = b.cast(column, DType::I32);
+            let position = b.add(key, column);
+            let (inside, zero) = (b.lt(position, to), b.float(self.dtype, 0.0));
+            let value = self.features(b, values, runs, step).into_iter().map(|value| b.select(inside, value, zero)).collect::<Vec<_>>();
             for row in 0..rows {
                 let at = b.add_const(self.slot, i64::from(row * self.few.keys() + step * self.few.slots()));
                 let weight = b.load(self.weights, at);
