@@ -3,73 +3,25 @@
 //! Always: memory is what the device's pool says, not what a plan expects. Tests of one file share the process's arenas, so they run one at a time, and
 //! smaller arenas come before larger ones.
 
+mod limited;
+
+use limited::{Case, alone, arena_peak, cpu};
 use std::time::Instant;
 use unigrad_nn::{
     AdamW, Module, gradient_checkpointing,
     models::{Gpt, GptConfig},
 };
-use unigrad_tensor::{DType, Device, Result, Tensor, autocast, eval, grad};
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
-    Device::open("cpu").unwrap()
-}
-
-/// A GPT, and the sequences of its batch.
-#[derive(Clone, Copy)]
-struct Case {
-    config: GptConfig,
-    batch: usize,
-}
+use unigrad_tensor::{Device, Tensor, eval};
 
 const SMALL: Case = Case { config: GptConfig { vocab: 97, ctx: 48, layers: 5, heads: 4, dim: 64 }, batch: 6 };
 /// As large as a step is that a program would measure.
 const LARGE: Case = Case { config: GptConfig { vocab: 97, ctx: 128, layers: 6, heads: 4, dim: 256 }, batch: 8 };
 
-impl Case {
-    fn tokens(&self, shift: usize, device: &Device) -> Tensor {
-        let n = self.batch * self.config.ctx;
-        let ids: Vec<i64> = (0..n).map(|i| ((i * 31 + i * i % 17 + shift) % self.config.vocab) as i64).collect();
-        Tensor::from_slice(&ids, [self.batch, self.config.ctx], device)
-    }
-
-    fn model(&self, device: &Device) -> Gpt {
-        let model = Gpt::new(self.config, device).unwrap();
-        model.parameters().iter().for_each(|parameter| drop(parameter.realize().unwrap()));
-        model
-    }
-
-    fn loss(&self, model: &Gpt, device: &Device, half: bool) -> Tensor {
-        let loss = || model.loss(&self.tokens(0, device), &self.tokens(7, device));
-        if half { autocast(DType::BF16, loss) } else { loss() }
-    }
-
-    /// The loss and all gradients, recorded.
-    fn recorded(&self, model: &Gpt, device: &Device, half: bool) -> Result<Vec<Tensor>> {
-        let loss = self.loss(model, device, half);
-        let parameters = model.parameters();
-        let mut all = grad(&loss, &parameters.iter().collect::<Vec<_>>())?;
-        all.push(loss);
-        Ok(all)
-    }
-
-    fn computed(&self, model: &Gpt, device: &Device, half: bool) -> Vec<Vec<u8>> {
-        let all = self.recorded(model, device, half).unwrap();
-        Tensor::realize_all(&all.iter().collect::<Vec<_>>()).unwrap();
-        all.iter().map(|tensor| eval::download(&tensor.expr()).unwrap()).collect()
-    }
-}
-
-/// Most bytes of arenas at once since the last call.
-fn arena_peak(device: &Device) -> u64 {
-    let stats = device.memory_stats();
-    device.reset_peak();
-    stats.tags.iter().find(|tag| tag.tag == "arena").map_or(0, |tag| tag.peak)
+/// The bytes of all gradients and the loss.
+fn computed(case: Case, model: &Gpt, device: &Device, half: bool) -> Vec<Vec<u8>> {
+    let all = case.recorded(model, device, half).unwrap();
+    Tensor::realize_all(&all.iter().collect::<Vec<_>>()).unwrap();
+    all.iter().map(|tensor| eval::download(&tensor.expr()).unwrap()).collect()
 }
 
 #[test]
@@ -94,7 +46,7 @@ fn half_the_peak_has_the_same_gradients() {
     let mut bits: [Vec<Vec<Vec<u8>>>; 2] = Default::default();
     for (_, half, limit) in runs {
         let _ = arena_peak(&device);
-        bits[usize::from(half)].push(eval::with_activation_limit(limit, || SMALL.computed(&model, &device, half)));
+        bits[usize::from(half)].push(eval::with_activation_limit(limit, || computed(SMALL, &model, &device, half)));
         peaks[usize::from(half)][usize::from(limit.is_none())] = arena_peak(&device);
     }
     for (half, (peaks, bits)) in peaks.iter().zip(&bits).enumerate() {
@@ -169,7 +121,7 @@ fn half_the_peak_takes_little_more_time() {
     let time = |limit: Option<u64>, half: bool| {
         eval::with_activation_limit(limit, || {
             let begin = Instant::now();
-            LARGE.computed(&model, &device, half);
+            computed(LARGE, &model, &device, half);
             begin.elapsed().as_secs_f64()
         })
     };

@@ -4,57 +4,16 @@
 //! Always: memory is what the device's pool says. Tests of one file share the process's arenas, so they run one at a time, and smaller arenas come before
 //! larger ones.
 
+mod limited;
+
+use limited::{Case, alone, arena_peak, cpu};
 use std::time::Instant;
-use unigrad_nn::{
-    Module,
-    models::{Gpt, GptConfig},
-};
-use unigrad_tensor::{DType, Device, Tensor, autocast, eval, grad};
-
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn cpu() -> Device {
-    unigrad_device::register(unigrad_cpu::CpuDriver);
-    Device::open("cpu").unwrap()
-}
-
-/// A GPT, and the sequences of its batch.
-#[derive(Clone, Copy)]
-struct Case {
-    config: GptConfig,
-    batch: usize,
-}
+use unigrad_nn::models::GptConfig;
+use unigrad_tensor::{Tensor, eval};
 
 const SMALL: Case = Case { config: GptConfig { vocab: 2003, ctx: 33, layers: 2, heads: 2, dim: 32 }, batch: 7 };
 /// As large as a step is that a program would measure.
 const LARGE: Case = Case { config: GptConfig { vocab: 16_000, ctx: 128, layers: 4, heads: 4, dim: 128 }, batch: 16 };
-
-impl Case {
-    fn tokens(&self, shift: usize, device: &Device) -> Tensor {
-        let n = self.batch * self.config.ctx;
-        let ids: Vec<i64> = (0..n).map(|i| ((i * 31 + i * i % 17 + shift) % self.config.vocab) as i64).collect();
-        Tensor::from_slice(&ids, [self.batch, self.config.ctx], device)
-    }
-
-    fn model(&self, device: &Device) -> Gpt {
-        let model = Gpt::new(self.config, device).unwrap();
-        model.parameters().iter().for_each(|parameter| drop(parameter.realize().unwrap()));
-        model
-    }
-
-    /// All gradients, and the loss, recorded.
-    fn recorded(&self, model: &Gpt, device: &Device, half: bool) -> Vec<Tensor> {
-        let loss = || model.loss(&self.tokens(0, device), &self.tokens(7, device));
-        let loss = if half { autocast(DType::BF16, loss) } else { loss() };
-        let parameters = model.parameters();
-        let mut all = grad(&loss, &parameters.iter().collect::<Vec<_>>()).unwrap();
-        all.push(loss);
-        all
-    }
-}
 
 fn planned(all: &[Tensor], limit: Option<u64>) -> (u64, usize, usize) {
     let nodes: Vec<_> = all.iter().map(Tensor::expr).collect();
@@ -68,13 +27,6 @@ fn planned(all: &[Tensor], limit: Option<u64>) -> (u64, usize, usize) {
         plan.peak
     );
     (plan.arena as u64, plan.chunks, plan.again)
-}
-
-/// Most bytes of arenas at once since the last call.
-fn arena_peak(device: &Device) -> u64 {
-    let stats = device.memory_stats();
-    device.reset_peak();
-    stats.tags.iter().find(|tag| tag.tag == "arena").map_or(0, |tag| tag.peak)
 }
 
 /// The largest difference, over the largest number there is.
@@ -91,10 +43,10 @@ fn a_third_of_the_memory_has_the_same_gradients() {
     let model = SMALL.model(&device);
     let mut runs: Vec<(u64, bool, Option<u64>)> = Vec::new();
     for half in [false, true] {
-        let (arena, none, _) = planned(&SMALL.recorded(&model, &device, half), None);
+        let (arena, none, _) = planned(&SMALL.recorded(&model, &device, half).unwrap(), None);
         assert_eq!(none, 0, "bf16: {half}");
         for limit in [Some(arena / 3), Some(arena - 1), None] {
-            let (less, chunks, again) = planned(&SMALL.recorded(&model, &device, half), limit);
+            let (less, chunks, again) = planned(&SMALL.recorded(&model, &device, half).unwrap(), limit);
             // The first limit that asks for anything is kept by chunks alone.
             let is_kept = limit.is_none_or(|limit| chunks > 1 && less <= limit && (again == 0 || limit < arena / 2));
             assert!(is_kept, "bf16: {half}: {less} of {limit:?}, {chunks} chunks, {again} again");
@@ -104,7 +56,7 @@ fn a_third_of_the_memory_has_the_same_gradients() {
     runs.sort_unstable();
     let mut results: [Vec<Vec<Tensor>>; 2] = Default::default();
     for (arena, half, limit) in runs {
-        let all = SMALL.recorded(&model, &device, half);
+        let all = SMALL.recorded(&model, &device, half).unwrap();
         let _ = arena_peak(&device);
         eval::with_activation_limit(limit, || Tensor::realize_all(&all.iter().collect::<Vec<_>>())).unwrap();
         let peak = arena_peak(&device);
@@ -131,12 +83,12 @@ fn chunks_take_little_more_time() {
     let device = cpu();
     let model = LARGE.model(&device);
     for half in [false, true] {
-        let (arena, ..) = planned(&LARGE.recorded(&model, &device, half), None);
+        let (arena, ..) = planned(&LARGE.recorded(&model, &device, half).unwrap(), None);
         let limits = [None, Some(arena - 1), Some(arena * 2 / 3), Some(arena / 2), Some(arena / 3)];
         let mut least = [f64::MAX; 5];
         for round in 0..9 {
             for (at, limit) in limits.into_iter().enumerate() {
-                let all = LARGE.recorded(&model, &device, half);
+                let all = LARGE.recorded(&model, &device, half).unwrap();
                 if round == 0 {
                     planned(&all, limit);
                 }
