@@ -93,7 +93,10 @@ impl Nvrtc {
     pub(crate) fn compile(&self, unit: &str, arch: &str, depth: Depth) -> Result<(), String> {
         let c_string = |text: &str| CString::new(text).map_err(|_| "the text has a zero byte".to_owned());
         let text = c_string(unit)?;
-        let mut options = vec![format!("--gpu-architecture={arch}"), "--std=c++17".to_owned(), "-fmad=false".to_owned()];
+        // As the driver has it: the matrix instructions of Hopper and of what came after are in the architecture's own set.
+        let is_new = arch.strip_prefix("sm_").and_then(|number| number.parse::<u32>().ok()).is_some_and(|number| number >= 90);
+        let suffix = if is_new { "a" } else { "" };
+        let mut options = vec![format!("--gpu-architecture={arch}{suffix}"), "--std=c++17".to_owned(), "-fmad=false".to_owned()];
         if depth == Depth::FrontEnd {
             options.push("--fdevice-syntax-only".to_owned());
         }
