@@ -76,7 +76,7 @@ pub(crate) struct Chunked {
 
 /// At most `n` chunks of so many rows.
 fn divided(n_rows: usize, n: usize) -> Vec<Range<usize>> {
-    let each = n_rows.div_ceil(n).next_multiple_of(GRAIN);
+    let each = n_rows.div_ceil(n).next_multiple_of(GRAIN).max(GRAIN);
     (0..n_rows).step_by(each).map(|start| start..n_rows.min(start + each)).collect()
 }
 

@@ -56,8 +56,9 @@ const TF32_RATES: Rates = Rates { own: 25_000, library: 60_000, least: 1 << 26, 
 const LAST_HALF: f64 = 200_000.0;
 const LAST_TF32: f64 = 100_000.0;
 /// What the driver's own kernel does of `f32` in a forward pass and for inputs: 663 and 1,354 microseconds of the second layer of a small network (32 and
-/// 64 channels, 1,024 images of 26 by 26) on an H100, where cuDNN took 371 and 532, each with a launch. For weights it is an estimate.
-const OWN_SINGLE: [f64; 3] = [17_000.0, 8_000.0, 25_000.0];
+/// 64 channels, 1,024 images of 26 by 26) on an H100, where cuDNN took 371 and 532, each with a launch. For weights the estimate above stands.
+const OWN_SINGLE_FORWARD: f64 = 17_000.0;
+const OWN_SINGLE_INPUT: f64 = 8_000.0;
 /// Bytes in a nanosecond, read or written, of what cuDNN turns channels last and back: it explains what channels first took longer there, 145 to 310
 /// TFLOP/s in all.
 const TURNED: f64 = 1700.0;
@@ -88,10 +89,9 @@ fn cost(c: &Convolution) -> f64 {
 pub(crate) fn wins(c: &Convolution) -> bool {
     let Rates { own, least, .. } = rates_of(c);
     let own = match (operands(c).size(), c.pass) {
-        (2, _) => f64::from(own),
-        (_, Pass::Forward) => OWN_SINGLE[0],
-        (_, Pass::Input) => OWN_SINGLE[1],
-        (_, Pass::Weight) => OWN_SINGLE[2],
+        (2, _) | (_, Pass::Weight) => f64::from(own),
+        (_, Pass::Forward) => OWN_SINGLE_FORWARD,
+        (_, Pass::Input) => OWN_SINGLE_INPUT,
     };
     // What the driver's own kernel does on the way: sums are written and read once more, as wide as they are.
     let sums = if c.after { 2.0 * c.result_bytes(c.result()) as f64 / COPIED } else { 0.0 };

@@ -4,12 +4,12 @@
 
 use super::matrix::{self, Sizes};
 use super::tile::{Shape, Side, Tile};
-use super::{Context, Inputs, Parameters};
+use super::{Context, Inputs, Parameters, over_bits, run};
 use crate::lower::distribute::{Line, Operand, ScratchBuffers, for_each, mul_const_add, threads};
 use crate::lower::{Lowered, Signature, Step, Unsupported};
-use unigrad_ir::{Builder, Place, SubgroupOp, Target, Value};
+use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{AttentionGrad, Layout4};
-use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
 
 pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result<Lowered, Unsupported> {
     let forward = &kernel.forward;
@@ -136,8 +136,8 @@ impl Backward<'_> {
     fn deltas_by_subgroups(&self, target: &Target, n_rows: usize) -> Result<Option<Step>, Unsupported> {
         let Backward { kernel, context, .. } = self;
         let forward = &kernel.forward;
-        let runs = [&forward.out, &kernel.dout].map(|layout| matrix::run(layout, forward.v_dim, target));
-        let v = runs[0].min(runs[1]).min((16 / forward.dtype.size()).max(1) as u32);
+        let [of_out, of_dout] = [&forward.out, &kernel.dout].map(|layout| run(layout, forward.v_dim, forward.dtype, target));
+        let v = of_out.min(of_dout);
         let lanes = forward.v_dim as u32 / v.max(1);
         let subgroup = target.subgroup.filter(|n| n.is_power_of_two() && lanes.is_power_of_two() && lanes <= *n);
         let (Some(subgroup), 2..) = (subgroup, v) else { return Ok(None) };
@@ -178,12 +178,7 @@ impl Backward<'_> {
         for (y, dy) in ys.into_iter().zip(dys) {
             sum = b.fma(y, dy, sum);
         }
-        let mut distance = 1;
-        while distance < lanes {
-            let other = b.subgroup(SubgroupOp::ShuffleXor(distance), sum);
-            sum = b.add(sum, other);
-            distance *= 2;
-        }
+        let sum = over_bits(b, ReduceOp::Sum, sum, 0..lanes.ilog2());
         let zero = b.u32(0);
         let leads = b.binary(BinaryOp::Eq, lane, zero);
         let leads = b.and(leads, inside);

@@ -5,7 +5,7 @@
 //! each with a maximum and a sum of its own, which a second step joins in order.
 
 use super::tile::Side;
-use super::{Context, Inputs};
+use super::{Context, Inputs, shift};
 use crate::lower::distribute::{Line, Operand, ScratchBuffers, for_each, mul_const_add, threads};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -295,8 +295,7 @@ impl<'a> Division<'a> {
                 b.set(most, new);
             });
             let most = b.get(most);
-            let lowest = b.float(context.dtype, if context.dtype == DType::F64 { f64::MIN } else { f32::MIN.into() });
-            let shift = b.binary(BinaryOp::Max, most, lowest);
+            let shift = shift(b, context.dtype, most);
             let none = b.float(context.dtype, 0.0);
             let (total, sum) = (b.variable("total", none), b.variable("sum", none));
             b.unrolled(parts, |b, part| {

@@ -10,11 +10,11 @@
 //! Never: reads a position that no row may see, or beyond the features.
 
 use super::division::{BlockSizes, Division};
-use super::matrix::run;
 use super::tile::Side;
-use crate::lower::distribute::{div_rem, mul_const_add};
+use super::{over_bits, run, shift};
+use crate::lower::distribute::{div_rem, mul_const_add, threads};
 use crate::lower::{Signature, Step, Unsupported};
-use unigrad_ir::{Builder, Place, SubgroupOp, Target, Type, Value};
+use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::{Attention, Layout4};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
@@ -42,7 +42,7 @@ struct Runs {
 
 impl Runs {
     fn new(layout: &Layout4, features: usize, lanes: u32, dtype: DType, target: &Target) -> Runs {
-        let v = run(layout, features, target).min((16 / dtype.size()).max(1) as u32);
+        let v = run(layout, features, dtype, target);
         Runs { features: features as u32, v, count: (features as u32).div_ceil(v * lanes) }
     }
 
@@ -71,7 +71,7 @@ impl Few {
     /// The division, if this way suits.
     pub(super) fn new(kernel: &Attention, rows: usize, dtype: DType, target: &Target) -> Option<Few> {
         let subgroup = target.subgroup.filter(|n| n.is_power_of_two() && (8..=target.max_threads.min(THREADS)).contains(n))?;
-        let threads = 1 << target.max_threads.min(THREADS).ilog2();
+        let threads = threads(target, THREADS);
         let widest = kernel.qk_dim.max(kernel.v_dim);
         if rows == 0 || rows > MOST_ROWS || kernel.qk_dim.min(kernel.v_dim) == 0 || widest > 4096 {
             return None;
@@ -337,17 +337,6 @@ impl Group {
         features
     }
 
-    /// Adds over threads of a subgroup whose numbers differ in bits from `low` to below `high`.
-    fn exchanged(&self, b: &mut Builder, op: ReduceOp, mut value: Value, low: u32, high: u32) -> Value {
-        let mut distance = low;
-        while distance < high {
-            let other = b.subgroup(SubgroupOp::ShuffleXor(distance), value);
-            value = b.combine(op, value, other);
-            distance *= 2;
-        }
-        value
-    }
-
     /// Products of all queries with the turn's keys, to shared memory.
     fn scores(&self, b: &mut Builder, queries: Place, keys: Place) {
         let Few { rows, steps, qk, lanes, .. } = self.few;
@@ -363,7 +352,7 @@ impl Group {
                         let query = b.load(queries, at);
                         sum = b.fma(query, *key, sum);
                     }
-                    self.exchanged(b, ReduceOp::Sum, sum, 1, lanes)
+                    over_bits(b, ReduceOp::Sum, sum, 0..lanes.ilog2())
                 })
                 .collect();
             b.when(leads, |b| {
@@ -409,12 +398,10 @@ impl Group {
             most = b.binary(BinaryOp::Max, most, score);
             columns.push((from, column, score));
         }
-        let most = self.exchanged(b, ReduceOp::Max, most, 1, self.few.subgroup);
+        let most = over_bits(b, ReduceOp::Max, most, 0..self.few.subgroup.ilog2());
         let old = b.load(greatest, at);
         let new = b.binary(BinaryOp::Max, old, most);
-        // Where nothing is visible yet the greatest is -inf, and -inf - -inf would be NaN.
-        let lowest = b.float(dtype, if dtype == DType::F64 { f64::MIN } else { f32::MIN.into() });
-        let shift = b.binary(BinaryOp::Max, new, lowest);
+        let shift = shift(b, dtype, new);
         let less = b.sub(old, shift);
         let factor = b.unary(UnaryOp::Exp, less);
         b.store(greatest, at, new);
@@ -428,7 +415,7 @@ impl Group {
             }
             b.store(self.weights, from, weight);
         }
-        let total = self.exchanged(b, ReduceOp::Sum, total, 1, self.few.subgroup);
+        let total = over_bits(b, ReduceOp::Sum, total, 0..self.few.subgroup.ilog2());
         let before = b.load(totals, at);
         let total = b.fma(before, factor, total);
         b.store(totals, at, total);
@@ -510,7 +497,7 @@ impl Group {
                 for e in 0..runs.held() {
                     let at = b.u32((first + row) * runs.held() + e);
                     let sum = b.load(sums, at);
-                    let sum = self.exchanged(b, ReduceOp::Sum, sum, lanes, self.few.subgroup);
+                    let sum = over_bits(b, ReduceOp::Sum, sum, lanes.ilog2()..self.few.subgroup.ilog2());
                     b.when(leads, |b| {
                         let feature = b.mul_const(self.mine, runs.v.into());
                         let feature = b.add_const(feature, (e / runs.v * runs.v * lanes + e % runs.v).into());

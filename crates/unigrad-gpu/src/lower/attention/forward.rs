@@ -5,7 +5,7 @@ use super::division::{Block, BlockSizes, Division};
 use super::few::Few;
 use super::matrix;
 use super::tile::{Shape, Side, Tile};
-use super::{Context, Inputs};
+use super::{Context, Inputs, shift};
 use crate::lower::distribute::{ScratchBuffers, mul_const_add};
 use crate::lower::{Lowered, Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -167,9 +167,7 @@ impl Forward<'_> {
         for r in 0..rr {
             let local = b.u32(r);
             let (old, new) = (b.load(greatest, local), b.load(most, local));
-            // Where nothing is visible yet the greatest is -inf, and -inf - -inf would be NaN.
-            let lowest = b.float(dtype, if dtype == DType::F64 { f64::MIN } else { f32::MIN.into() });
-            let shift = b.binary(BinaryOp::Max, new, lowest);
+            let shift = shift(b, dtype, new);
             let less = b.sub(old, shift);
             let factor = b.unary(UnaryOp::Exp, less);
             b.store(greatest, local, new);

@@ -23,9 +23,9 @@ use super::{
     philox::philox,
 };
 use tile::{PageTable, Side};
-use unigrad_ir::{Builder, Place, Target, Value};
+use unigrad_ir::{Builder, Place, SubgroupOp, Target, Value};
 use unigrad_kernel::{Arg, Attention, Layout4};
-use unigrad_scalar::{BinaryOp, DType, Positions};
+use unigrad_scalar::{BinaryOp, DType, Positions, ReduceOp};
 
 /// Positions are below this, so that sums of a few of them stay within 32 bits.
 const FAR: i64 = 1 << 28;
@@ -34,6 +34,28 @@ const FAR: i64 = 1 << 28;
 fn aligned(layout: &Layout4, to: i64) -> bool {
     let rows = &layout.strides[..3];
     layout.strides[3] == 1 && layout.offset % to == 0 && rows.iter().all(|stride| *stride >= 0 && stride % to == 0)
+}
+
+/// Features that can be moved at once: at most 16 bytes of a dtype.
+fn run(layout: &Layout4, features: usize, dtype: DType, target: &Target) -> u32 {
+    let bytes = |v: u32| v as usize * dtype.size();
+    let fits = |v: &u32| target.vectors && bytes(*v) <= 16 && features.is_multiple_of(*v as usize) && aligned(layout, (*v).into());
+    [8, 4, 2].into_iter().find(fits).unwrap_or(1)
+}
+
+/// A value reduced over the threads of a subgroup whose numbers differ in some bits, which are told one after the other; all of them get it.
+fn over_bits(b: &mut Builder, op: ReduceOp, mut value: Value, bits: impl Iterator<Item = u32>) -> Value {
+    for bit in bits {
+        let other = b.subgroup(SubgroupOp::ShuffleXor(1 << bit), value);
+        value = b.combine(op, value, other);
+    }
+    value
+}
+
+/// What exponents are less than the greatest score by. Where nothing is visible yet that is -inf, and -inf - -inf would be NaN.
+fn shift(b: &mut Builder, dtype: DType, greatest: Value) -> Value {
+    let lowest = b.float(dtype, if dtype == DType::F64 { f64::MIN } else { f32::MIN.into() });
+    b.binary(BinaryOp::Max, greatest, lowest)
 }
 
 /// What all programs of a kernel share.

@@ -5,8 +5,9 @@
 //! through shared memory, converted to the type of accumulators; what is outside of a tensor is 0 there.
 //! Always: a thread's results are in locals indexed by constants, so that every compiler keeps them in registers.
 
+use super::over_bits;
 use crate::lower::distribute::mul_const_add;
-use unigrad_ir::{Builder, Place, SubgroupOp, Target, Type, Value};
+use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, ReduceOp};
 
 /// Sizes of a workgroup's blocks.
@@ -350,13 +351,8 @@ impl Tile {
         let Some(exchange) = self.exchange else {
             for r in 0..rr {
                 let at = b.u32(r);
-                let mut value = b.load(values, at);
-                let mut distance = tx / 2;
-                while distance > 0 {
-                    let other = b.subgroup(SubgroupOp::ShuffleXor(distance), value);
-                    value = b.combine(op, value, other);
-                    distance /= 2;
-                }
+                let value = b.load(values, at);
+                let value = over_bits(b, op, value, (0..tx.ilog2()).rev());
                 b.store(values, at, value);
             }
             return;

@@ -5,10 +5,11 @@
 //! both, rounded to the type of the inputs, in products with the columns that are added to the sums.
 
 use super::Sizes;
-use super::panel::{PAD, Panel, PanelMemory, Source, run};
+use super::panel::{PAD, Panel, PanelMemory, Source};
 use super::product::{Grid, Part, Right, Sums};
 use super::runs::{RUN, Threads};
 use crate::lower::attention::backward::{Backward, Places};
+use crate::lower::attention::run;
 use crate::lower::attention::tile::Side;
 use crate::lower::distribute::{Line, mul_const_add};
 use crate::lower::{Signature, Step, Unsupported};
@@ -438,7 +439,7 @@ impl Block<'_> {
     /// Writes the sums in memory, times a factor.
     fn write(&self, b: &mut Builder, exists: Value, (side, layout): (&Side, &Layout4), factor: f64, part: &Part) {
         let dtype = self.pass.context.kernel.dtype;
-        let v = run(layout, side.features, self.threads.target).min(RUN);
+        let v = run(layout, side.features, dtype, self.threads.target).min(RUN);
         self.threads.each_run(b, part, self.scores, v, |b, row, column, at| {
             let row = b.cast(row, DType::I32);
             let row = b.add(self.first, row);

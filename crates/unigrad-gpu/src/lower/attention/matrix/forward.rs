@@ -8,11 +8,12 @@
 //! and most blocks scale nothing.
 
 use super::Sizes;
-use super::panel::{PAD, Panel, PanelMemory, Source, run};
+use super::panel::{PAD, Panel, PanelMemory, Source};
 use super::product::{Grid, Part, Right, Sums};
 use super::runs::{RUN, Threads};
 use crate::lower::attention::Inputs;
 use crate::lower::attention::division::{Block, Division, Results};
+use crate::lower::attention::{over_bits, run};
 use crate::lower::distribute::mul_const_add;
 use crate::lower::{Signature, Step, Unsupported};
 use std::f64::consts::{LN_2, LOG2_E};
@@ -287,14 +288,8 @@ impl<'a> Rows<'a> {
     }
 
     /// A reduction over the threads of a row.
-    fn over_row(&self, b: &mut Builder, op: ReduceOp, mut value: Value) -> Value {
-        let mut distance = self.sizes.lanes() / 2;
-        while distance > 0 {
-            let other = b.subgroup(SubgroupOp::ShuffleXor(distance), value);
-            value = b.combine(op, value, other);
-            distance /= 2;
-        }
-        value
+    fn over_row(&self, b: &mut Builder, op: ReduceOp, value: Value) -> Value {
+        over_bits(b, op, value, (0..self.sizes.lanes().ilog2()).rev())
     }
 
     fn when_leads(&self, b: &mut Builder, body: impl FnOnce(&mut Builder)) {
@@ -353,7 +348,7 @@ impl<'a> Rows<'a> {
     fn write(&self, b: &mut Builder, results: Results, block: &Block, part: &Part) {
         let kernel = self.division.context.kernel;
         let (dtype, v) = match results {
-            Results::Whole { .. } => (kernel.dtype, run(&kernel.out, kernel.v_dim, self.threads.target).min(RUN)),
+            Results::Whole { .. } => (kernel.dtype, run(&kernel.out, kernel.v_dim, kernel.dtype, self.threads.target).min(RUN)),
             Results::Part { .. } => (DType::F32, 1),
         };
         self.threads.each_run(b, part, self.scores, v, |b, within, column, at| {

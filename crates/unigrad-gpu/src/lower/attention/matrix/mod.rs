@@ -13,5 +13,4 @@ mod sizes;
 
 pub(super) use backward::lower as backward;
 pub(super) use forward::lower as forward;
-pub(super) use panel::run;
 pub(super) use sizes::Sizes;

@@ -4,10 +4,10 @@
 //! Always: what lies beyond the positions asked for, or beyond the tensor's features, is 0. Neighbouring threads read neighbours in memory,
 //! with vectors where the layout is aligned.
 
-use super::super::tile::Side;
+use super::super::{run, tile::Side};
 use super::runs::Threads;
 use crate::lower::distribute::mul_const_add;
-use unigrad_ir::{Builder, Place, Target, Type, Value};
+use unigrad_ir::{Builder, Place, Type, Value};
 use unigrad_kernel::Layout4;
 use unigrad_scalar::{DType, Literal};
 
@@ -46,12 +46,6 @@ pub(super) struct Panel {
     thread: Value,
 }
 
-/// Features that can be moved at once.
-pub(in crate::lower::attention) fn run(layout: &Layout4, features: usize, target: &Target) -> u32 {
-    let fits = |v: &u32| target.vectors && features.is_multiple_of(*v as usize) && super::super::aligned(layout, (*v).into());
-    [8, 4, 2].into_iter().find(fits).unwrap_or(1)
-}
-
 impl Panel {
     /// A panel of `positions` times `width` features (a multiple of 8).
     pub(super) fn new(
@@ -64,7 +58,7 @@ impl Panel {
     ) -> Panel {
         let Source { side, layout, feature } = source;
         let dtype = b.program().place_type(shared.place).map_or(DType::F16, Type::dtype);
-        let v = run(layout, side.features, target);
+        let v = run(layout, side.features, dtype, target);
         let slots = (positions * width / v).div_ceil(threads);
         let ty = if v == 1 { Type::Scalar(dtype) } else { Type::Vector(dtype, v as u8) };
         let held = b.local(&format!("{name}_held"), ty, slots);
