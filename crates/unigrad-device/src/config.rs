@@ -12,6 +12,7 @@
 //! | `UNIGRAD_CACHE_DIR` | [`Config::cache_dir`] | folder of compiled kernels, or `off`; by default the user's cache folder |
 //! | `UNIGRAD_THREADS` | [`Config::threads`] | threads of the CPU device, 1 to 1024 |
 //! | `UNIGRAD_PRODUCTS` | [`Config::products`] | `own`: matrix products never by a vendor's library; `library`: by it wherever it can; by default where the driver's rule says that it wins |
+//! | `UNIGRAD_KERNELS` | [`Config::kernels`] | what GPU programs are made of: `portable`: nothing in a language's own words (on NVIDIA GPUs, matrix instructions with asynchronous copies); `plain`: no matrix instructions and no exchange between neighbouring threads either; by default all that the device has. To find what a fast path changes |
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32` may round their operands to TF32 (10 bits of mantissa instead of 23) where a library is faster with it; `off`, the default: never |
 //! | `UNIGRAD_REPRODUCIBLE` | [`Config::reproducible`] | `on`: how a vendor's library does a product follows from its shape alone; `off`, the default: of the algorithms that the library puts first the fastest is taken, by time, once for a shape and kind of device, and kept on disk and in checkpoints; another one may add in another order, so that processes may differ in the last bits. On a CPU without AMX, `off` measures whether pairs of `bf16` are faster than `f32` |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
@@ -95,6 +96,18 @@ pub enum Products {
     Library,
 }
 
+/// What GPU programs are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernels {
+    /// All that the device has.
+    #[default]
+    Auto,
+    /// Nothing in a language's own words, for instructions of one vendor.
+    Portable,
+    /// Neither these nor matrix instructions, nor exchange between neighbouring threads.
+    Plain,
+}
+
 /// How numbers that differ from run to run (scalars, positions, seeds) reach the programs of a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scalars {
@@ -149,6 +162,8 @@ pub struct Config {
     pub threads: Option<usize>,
     /// Who does matrix products.
     pub products: Products,
+    /// What GPU programs are made of. Counts for devices that are opened from then on.
+    pub kernels: Kernels,
     /// How run-time scalars reach the programs of a GPU.
     pub scalars: Scalars,
     /// Whether launches are kept and replayed. Counts for evaluations from then on.
@@ -247,6 +262,14 @@ impl Config {
                 _ => return Err(refuse("UNIGRAD_PRODUCTS", &text, "write `auto`, `own` or `library`")),
             };
         }
+        if let Some(text) = get("UNIGRAD_KERNELS") {
+            config.kernels = match text.to_ascii_lowercase().as_str() {
+                "auto" => Kernels::Auto,
+                "portable" => Kernels::Portable,
+                "plain" => Kernels::Plain,
+                _ => return Err(refuse("UNIGRAD_KERNELS", &text, "write `auto`, `portable` or `plain`")),
+            };
+        }
         if let Some(text) = get("UNIGRAD_SCALARS") {
             config.scalars = match text.to_ascii_lowercase().as_str() {
                 "auto" => Scalars::Auto,
@@ -327,7 +350,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 18] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_FALLBACK",
     "UNIGRAD_POWER",
@@ -338,6 +361,7 @@ const SETTINGS: [&str; 17] = [
     CACHE_DIR,
     "UNIGRAD_THREADS",
     "UNIGRAD_PRODUCTS",
+    "UNIGRAD_KERNELS",
     "UNIGRAD_SCALARS",
     "UNIGRAD_ALLOW_TF32",
     "UNIGRAD_REPRODUCIBLE",
@@ -440,6 +464,7 @@ mod tests {
             ("UNIGRAD_CACHE_DIR", "off"),
             ("UNIGRAD_THREADS", "3"),
             ("UNIGRAD_PRODUCTS", "own"),
+            ("UNIGRAD_KERNELS", "plain"),
             ("UNIGRAD_ALLOW_TF32", "on"),
             ("UNIGRAD_REPRODUCIBLE", "on"),
             ("UNIGRAD_SCALARS", "block"),
@@ -457,6 +482,7 @@ mod tests {
             cache_dir: CacheDir::Off,
             threads: Some(3),
             products: Products::Own,
+            kernels: Kernels::Plain,
             scalars: Scalars::Block,
             replay: Replay::Off,
             channels: Some(Channels::Last),
@@ -482,6 +508,7 @@ mod tests {
             ("UNIGRAD_WGPU_MATRICES", "maybe"),
             ("UNIGRAD_CPU_TIER", "AVX2"),
             ("UNIGRAD_PRODUCTS", "mine"),
+            ("UNIGRAD_KERNELS", "fast"),
             ("UNIGRAD_ALLOW_TF32", "some"),
             ("UNIGRAD_REPRODUCIBLE", "mostly"),
             ("UNIGRAD_SCALARS", "few"),

@@ -28,9 +28,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 use unigrad_device::{
-    Abilities, Budget, Choices, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Launch, MappedMemory, Marks,
-    Monitor, OpenDevice, Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice, Stopped,
-    tell,
+    Abilities, Budget, Choices, Compiled, Config, Error, Exchange, Executable, Flush, HostMemory, Info, Kernels, Launch, MappedMemory,
+    Marks, Monitor, OpenDevice, Origin, Peers, Pending, Prepared, Products, Ran, RawBuffer, ReadAsync, Run, Scalars, Sequences, Slice,
+    Stopped, tell,
 };
 use unigrad_ir::{Dialect, Param, Source, Target};
 use unigrad_kernel::{Channels, Custom, Flow, Kernel, Library, Limits};
@@ -146,6 +146,20 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What programs may use, where settings say otherwise than the driver.
+fn adapt(target: &mut Target, config: &Config) {
+    target.own_words &= config.kernels == Kernels::Auto;
+    if config.kernels == Kernels::Plain {
+        target.subgroup = None;
+        target.fragments.clear();
+    }
+    match config.scalars {
+        Scalars::Auto => {}
+        Scalars::Block => target.scalars_in_block = true,
+        Scalars::Values => target.scalars_in_block = false,
+    }
+}
+
 impl<B: Backend> GpuDevice<B> {
     /// The device that `backend` has opened.
     pub fn new(backend: B) -> GpuDevice<B> {
@@ -159,11 +173,7 @@ impl<B: Backend> GpuDevice<B> {
             budget: OnceLock::new(),
         });
         let mut target = backend.target().clone();
-        match Config::current_or_default().scalars {
-            Scalars::Auto => {}
-            Scalars::Block => target.scalars_in_block = true,
-            Scalars::Values => target.scalars_in_block = false,
-        }
+        adapt(&mut target, &Config::current_or_default());
         GpuDevice { target, backend, name, scratch: Mutex::default(), block: Mutex::default(), queue: shared.add_queue(), shared }
     }
 

@@ -78,6 +78,8 @@ pub struct Target {
     pub vectors: bool,
     /// Whether lowered kernels load their run-time scalars from a block in memory that each run fills, instead of being passed them by value.
     pub scalars_in_block: bool,
+    /// Whether lowered kernels may have statements in the dialect's own words ([`crate::Raw`]), for instructions that the IR has no word for.
+    pub own_words: bool,
     /// Matrix operations that there are.
     pub fragments: Vec<FragmentShape>,
 }
@@ -136,6 +138,7 @@ impl Target {
             tables: true,
             vectors: true,
             scalars_in_block: false,
+            own_words: true,
             fragments: Vec::new(),
         }
     }

@@ -134,7 +134,8 @@ fn gradients_are_the_oracles_at_the_edges_of_blocks() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rows of the largest workgroup, and columns of a block (`native/hopper_gradients.rs` in `unigrad-gpu`); other workgroups have half as many rows.
+/// Keys of the largest workgroup, and its queries at a time with 128 features (`native/hopper_gradients.rs` in `unigrad-gpu`); with 64 features it has
+/// twice as many, and other workgroups have half as many keys.
 const ROWS: usize = 128;
 const COLUMNS: usize = 64;
 
@@ -181,10 +182,49 @@ fn gradients_by_matrix_instructions_are_the_oracles() {
             ..one
         });
     }
+    // Many blocks, to whose gradients workgroups add in turns: some meet no key, some few, and lengths differ from sequence to sequence.
+    let long = 5 * ROWS + 3;
+    for (i, features) in [64, 128].into_iter().enumerate() {
+        let dtype = [DType::BF16, DType::F16][i];
+        let one = Case { queries: long, keys: long, kv_len: long, features, values: features, dtype, ..plain };
+        cases.push(Case { causal: true, ..one });
+        cases.push(one);
+        cases.push(Case { causal: true, heads: 6, batch: 2, each: true, kv_len: 3 * ROWS + 1, q_offset: -(2 * ROWS as i64) - 7, ..one });
+        cases.push(Case { causal: true, window: Some(ROWS + 9), q_offset: ROWS as i64 + 5, ..one });
+        cases.push(Case { window: Some(1), causal: true, q_offset: 2, ..one });
+        cases.push(Case { window: Some(2 * ROWS), q_offset: -(3 * ROWS as i64), kv_len: 4 * ROWS - 1, ..one });
+        cases.push(Case { kv_len: 0, ..one });
+        cases.push(Case { kv_len: 1, causal: true, heads: 4, ..one });
+        cases.push(Case { queries: ROWS - 30, kv_len: long - 1, ..one });
+        cases.push(Case { keys: ROWS, kv_len: ROWS, ..one });
+    }
     let mut wrong = Vec::new();
     for device in devices {
         let few = device.backend() != "cuda";
         wrong.extend(cases.iter().step_by(if few { 6 } else { 1 }).filter_map(|case| check(&device, *case).err()));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Workgroups add to the same sums in turns: the bits are the same each time, also where there are far more workgroups than a device runs at once.
+#[test]
+fn gradients_have_the_same_bits_each_time() {
+    for device in devices() {
+        let is_gpu = device.backend() == "cuda";
+        for (features, causal) in [(64, true), (128, true), (64, false), (128, false)] {
+            let (heads, n) = if is_gpu { (100, 5 * ROWS) } else { (2, ROWS + 1) };
+            let [q, k, v] = [1, 2, 3].map(|seed| numbers(&[2, heads, n, features], seed, DType::BF16, &device).requires_grad());
+            let weight = numbers(&[2, heads, n, features], 4, DType::BF16, &device);
+            let mut first: Option<Vec<Vec<u32>>> = None;
+            for _ in 0..if is_gpu { 6 } else { 2 } {
+                let y = q.attention(&k, &v, &AttentionOptions { causal, ..AttentionOptions::default() });
+                let gradients = grad(&(&y * &weight).sum(()), &[&q, &k, &v]).unwrap();
+                Tensor::realize_all(&gradients.iter().collect::<Vec<_>>()).unwrap();
+                let bits = |x: &Tensor| x.cast(DType::F32).to_vec::<f32>().unwrap().into_iter().map(f32::to_bits).collect::<Vec<_>>();
+                let bits: Vec<Vec<u32>> = gradients.iter().map(bits).collect();
+                let same = first.get_or_insert_with(|| bits.clone()) == &bits;
+                assert!(same, "{device}: {features} features, causal {causal}");
+            }
+        }
+    }
 }

@@ -194,6 +194,7 @@ impl Gpu {
             tables: true,
             vectors: true,
             scalars_in_block: false,
+            own_words: true,
             fragments: fragments(&self.architecture),
         }
     }

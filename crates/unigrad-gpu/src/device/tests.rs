@@ -4,7 +4,7 @@
 use super::GpuDevice;
 use crate::{Backend, Bound, Range};
 use std::sync::{Arc, Mutex};
-use unigrad_device::{Abilities, Error, Info, OpenDevice, RawBuffer, Slice};
+use unigrad_device::{Abilities, Config, Error, Info, Kernels, OpenDevice, RawBuffer, Slice};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
 use unigrad_kernel::{Arg, Contract, Custom, Index, Inst, InstOp, KDim, Kernel, MDim, NDim, Region, Value};
 use unigrad_scalar::{DType, ReduceOp, UserProgram};
@@ -136,6 +136,22 @@ fn what_does_not_compile_with_matrices_is_compiled_without() {
     assert!(device.compile(&product()).is_ok());
     let Err(Error::Compile { cause, .. }) = picky(|_| false).compile(&product()) else { panic!("accepted") };
     assert_eq!(cause, "no");
+}
+
+#[test]
+fn settings_take_abilities_from_the_target() {
+    let all = Target {
+        fragments: vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }],
+        ..Target::interpreter()
+    };
+    let with = |kernels| {
+        let mut target = all.clone();
+        super::adapt(&mut target, &Config { kernels, ..Config::default() });
+        target
+    };
+    assert_eq!(with(Kernels::Auto), all);
+    assert_eq!(with(Kernels::Portable), Target { own_words: false, ..all.clone() });
+    assert_eq!(with(Kernels::Plain), Target { own_words: false, subgroup: None, fragments: Vec::new(), ..all.clone() });
 }
 
 const SIZE: usize = 4096;

@@ -188,3 +188,19 @@ fn kernels_are_collected_for_other_compilers() {
         }
     }
 }
+
+/// `UNIGRAD_KERNELS` takes abilities from the target; what is made without them has none of the fast forms.
+#[test]
+fn without_a_dialects_own_words_kernels_are_plain() {
+    let has_fast_forms = |target: &Target| {
+        let programs = sample().into_iter().flat_map(|kernel| lower(&kernel, target).unwrap().steps);
+        programs.filter(|step| !step.program.is_plain()).count()
+    };
+    let nvidia: Vec<Target> = offline_targets().into_iter().filter(|target| ["sm_80", "sm_90"].contains(&target.arch.as_str())).collect();
+    assert_eq!(nvidia.len(), 2);
+    for target in nvidia {
+        assert!(has_fast_forms(&target) > 0, "{}", target.arch);
+        let plain = Target { own_words: false, subgroup: None, fragments: Vec::new(), ..target };
+        assert_eq!(has_fast_forms(&plain), 0, "{}", plain.arch);
+    }
+}

@@ -68,16 +68,11 @@ pub(crate) fn can(a: &Attention) -> bool {
 /// Fewest multiplications of what is asked without being told to: below, the driver's own kernels take some ten microseconds, and a launch is what counts.
 const LEAST: f64 = (1u64 << 30) as f64;
 
-/// Whether cuDNN is expected to be faster than the driver's own kernels: where it has words, it was in all that was measured ([`RATES`]; GPT-2's step of
-/// 12 x 12 heads, 32 x 1,024 positions and 64 features takes 66.1 ms instead of 73.8 on an H200). But on Hopper its gradients, with all changes of scores
-/// in memory, take 0.70 ms of 0.73 for a layer of GPT-2 on an H100, while the own ones do 250 to 300 TFLOP/s of longer sequences.
+/// Whether cuDNN is expected to be faster than the driver's own kernels: where it has words, it was in all that was measured ([`RATES`]). But on Hopper
+/// its gradients, with all changes of scores in memory so that their order is fixed, take 0.70 ms for a layer of GPT-2 on an H100, and the own ones 0.48.
 pub(crate) fn wins(a: &Attention, is_grad: bool, is_hopper: bool) -> bool {
-    let is_short = a.qk_dim <= BLOCK && a.q_len.max(a.k_len) <= SHORT;
-    work(a, products(is_grad)) >= LEAST && (!is_grad || !is_hopper || is_short)
+    work(a, products(is_grad)) >= LEAST && !(is_grad && is_hopper)
 }
-
-/// Positions up to which changes of scores take less time in memory than to be made again.
-const SHORT: usize = 1024;
 
 /// The same of the gradients.
 fn can_differentiate(grad: &AttentionGrad, most: u64) -> bool {
@@ -94,7 +89,8 @@ fn work(a: &Attention, products: f64) -> f64 {
 }
 
 /// Multiplications in a nanosecond on 132 compute units, of attention and of its gradients, as measured on an H100 (`examples/library.rs`, causal, cuDNN
-/// 9.19): 275 to 486 TFLOP/s, and 181. The driver's own kernels did 206 on an H200, and of gradients 179 to 302 on an H100.
+/// 9.19): 275 to 486 TFLOP/s, and 181. The driver's own kernels did 206 on an H200, and of gradients, on an H100, 179 to 302 in two
+/// passes, and 268 to 433 in one.
 const RATES: [f64; 2] = [150_000.0, 90_000.0];
 
 /// Products of a score's size.

@@ -1,6 +1,6 @@
 //! The gradients, by recomputing blocks of probabilities from the saved logarithms. One step sums `dout · out` per query; one has
 //! workgroups per block of queries and goes over keys, for `dq`; one has workgroups per block of keys and goes over the queries of all
-//! heads that share them, in order, for `dk` and `dv`.
+//! heads that share them, in order, for `dk` and `dv`. On NVIDIA Hopper one step makes all three.
 
 use super::matrix::{self, Sizes};
 use super::tile::{Shape, Side, Tile};
@@ -22,10 +22,17 @@ pub(in crate::lower) fn lower(kernel: &AttentionGrad, target: &Target) -> Result
     let n_rows = forward.batch * forward.heads * forward.q_len;
     let mut scratch = ScratchBuffers::default();
     let delta = scratch.take(context.dtype, n_rows);
-    let pass = Backward { kernel, context, delta };
+    let in_one_pass = super::fast::InOnePass::new(&context, kernel, target).filter(|_| n_rows > 0);
+    let turns = in_one_pass.as_ref().map(|pass| (scratch.take(DType::U32, pass.scratch()[0]), pass.scratch()[0]));
+    let pass = Backward { kernel, context, delta, turns };
     let mut steps = Vec::new();
     if n_rows > 0 && forward.qk_dim + forward.v_dim > 0 {
         steps.push(pass.deltas(target, n_rows)?);
+    }
+    if let (Some(one), Some((turns, _))) = (in_one_pass, turns) {
+        let sums = scratch.take(DType::F32, one.scratch()[1]);
+        steps.push(one.step(&pass.context, kernel, [delta, turns, sums], target)?);
+        return Ok(Lowered { steps, scratch: scratch.0 });
     }
     if n_rows > 0
         && let Some(fast) = super::fast::backward(&pass.context, kernel, delta, target)?
@@ -59,6 +66,8 @@ pub(super) struct Backward<'a> {
     pub(super) context: Context<'a>,
     /// `[batch, head, query]`: the sum of `dout * out`.
     delta: Operand,
+    /// Numbers that are 0 when the gradients begin, at most one for each row, and how many.
+    turns: Option<(Operand, usize)>,
 }
 
 /// Parameters of the two passes over blocks.
@@ -92,6 +101,14 @@ struct Pair<'a> {
     head: Value,
 }
 
+/// The thread of a row sets the turn of its number to 0, if there is one.
+fn begin_turns(b: &mut Builder, turns: Option<(Place, usize)>, row: Value) {
+    let Some((turns, count)) = turns else { return };
+    let (count, zero) = (b.u32(count as u32), b.u32(0));
+    let has_one = b.lt(row, count);
+    b.when(has_one, |b| b.store(turns, row, zero));
+}
+
 impl Backward<'_> {
     /// The kernel's argument that comes so many after the forward pass's inputs.
     pub(super) fn at(&self, n: usize) -> usize {
@@ -108,6 +125,7 @@ impl Backward<'_> {
         let out = context.input(self.at(0), forward.out_buffer).open(&mut sig, "y", false);
         let dout = context.input(self.at(2), kernel.dout_buffer).open(&mut sig, "dy", false);
         let delta = self.delta.open(&mut sig, "delta", true);
+        let turns = self.open_turns(&mut sig);
         for_each(sig, target, n_rows, DType::U32, |b, item| {
             let (line, i) = (b.div_const(item, forward.q_len as i64), b.rem_const(item, forward.q_len as i64));
             let (batch, head) = (b.div_const(line, forward.heads as i64), b.rem_const(line, forward.heads as i64));
@@ -129,7 +147,12 @@ impl Backward<'_> {
             });
             let sum = b.get(sum);
             b.store(delta, item, sum);
+            begin_turns(b, turns, item);
         })
+    }
+
+    fn open_turns(&self, sig: &mut Signature) -> Option<(Place, usize)> {
+        self.turns.map(|(turns, count)| (turns.open(sig, "turns", true), count))
     }
 
     /// The same where neighbouring threads can read a row's features at once, each a run of them, and add up what they have.
@@ -151,6 +174,7 @@ impl Backward<'_> {
         let out = context.input(self.at(0), forward.out_buffer).open(&mut sig, "y", false);
         let dout = context.input(self.at(2), kernel.dout_buffer).open(&mut sig, "dy", false);
         let delta = self.delta.open(&mut sig, "delta", true);
+        let turns = self.open_turns(&mut sig);
         let b = &mut sig.b;
         let (group, thread) = (line.group(b), b.thread(0));
         let (within, lane) = (b.div_const(thread, lanes.into()), b.rem_const(thread, lanes.into()));
@@ -182,7 +206,10 @@ impl Backward<'_> {
         let zero = b.u32(0);
         let leads = b.binary(BinaryOp::Eq, lane, zero);
         let leads = b.and(leads, inside);
-        b.when(leads, |b| b.store(delta, item, sum));
+        b.when(leads, |b| {
+            b.store(delta, item, sum);
+            begin_turns(b, turns, item);
+        });
         Ok(Some(sig.finish(line.grid)))
     }
 

@@ -1,8 +1,9 @@
 //! Both passes in a device's own words, where it has matrix instructions for them: [`native::attention`].
 
 use super::{Context, Inputs, aligned};
-use crate::lower::distribute::{Line, Operand};
+use crate::lower::distribute::{Line, Operand, mul_const_add};
 use crate::lower::native::attention::{self as native, Backward, Forward};
+use crate::lower::native::hopper_gradients::{self as hopper, OnePass};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
 use unigrad_kernel::AttentionGrad;
@@ -96,22 +97,137 @@ pub(super) fn backward(
     delta: Operand,
     target: &Target,
 ) -> Result<Option<[Step; 2]>, Unsupported> {
-    let outputs = [&kernel.dq, &kernel.dk, &kernel.dv];
-    let features = context.kernel.qk_dim;
-    let pass = |by_key| {
-        let rows = if by_key { context.kernel.k_len } else { context.kernel.q_len };
-        Pass { context, kernel, delta, by_key, hopper: Backward::is_for_warpgroups(target, features as u32, rows) }
-    };
-    let fits = |pass: &Pass<'_>| pass.inner(features).shared_bytes() as usize <= target.shared_bytes;
-    if !suits(context, target)
-        || context.kernel.k_len < MANY
-        || !aligned(&kernel.dout, 8)
-        || !outputs.into_iter().all(|layout| aligned(layout, 2))
-        || ![false, true].map(pass).iter().all(fits)
-    {
+    let passes = [false, true].map(|by_key| Pass { context, kernel, delta, by_key });
+    if !suits_backward(context, kernel, target) || passes.iter().any(|pass| pass.inner().shared_bytes() as usize > target.shared_bytes) {
         return Ok(None);
     }
-    Ok(Some([pass(false).step(target)?, pass(true).step(target)?]))
+    let [queries, keys] = passes;
+    Ok(Some([queries.step(target)?, keys.step(target)?]))
+}
+
+fn suits_backward(context: &Context<'_>, kernel: &AttentionGrad, target: &Target) -> bool {
+    let outputs = [&kernel.dq, &kernel.dk, &kernel.dv];
+    suits(context, target)
+        && context.kernel.k_len >= MANY
+        && aligned(&kernel.dout, 8)
+        && outputs.into_iter().all(|layout| aligned(layout, 2))
+}
+
+/// The gradients in one pass, where warpgroups multiply and what they have of a block of keys is not mostly idle.
+pub(super) struct InOnePass {
+    inner: OnePass,
+    /// Blocks of queries of all heads.
+    blocks: usize,
+}
+
+impl InOnePass {
+    pub(super) fn new(context: &Context<'_>, kernel: &AttentionGrad, target: &Target) -> Option<InOnePass> {
+        let forward = context.kernel;
+        let suits = suits_backward(context, kernel, target)
+            && hopper::available(target, forward.qk_dim as u32)
+            && 2 * forward.k_len > hopper::KEYS as usize
+            // Which workgroups meet a block of queries follows from its first and its last query: each sees itself at least.
+            && forward.spec.window != Some(0);
+        let inner = OnePass { by_key: inner(context, kernel, true), dq: [kernel.dq.strides[1], kernel.dq.strides[2]] };
+        suits.then(|| InOnePass { blocks: forward.batch * forward.heads * inner.blocks(), inner })
+    }
+
+    /// How many turns there are, and sums: `U32` and `F32`.
+    pub(super) fn scratch(&self) -> [usize; 2] {
+        let of_block = hopper::queries(self.inner.by_key.features) * self.inner.by_key.features;
+        [self.blocks, self.blocks * of_block as usize]
+    }
+
+    /// The launch after the one that makes `delta`, and sets all turns to 0.
+    pub(super) fn step(
+        &self,
+        context: &Context<'_>,
+        kernel: &AttentionGrad,
+        [delta, turns, sums]: [Operand; 3],
+        target: &Target,
+    ) -> Result<Step, Unsupported> {
+        let forward = context.kernel;
+        let blocks = forward.k_len.div_ceil(hopper::KEYS as usize);
+        let items = forward.batch * forward.kv_heads * blocks;
+        let line = Line::new(items, target)?;
+        let mut sig = Signature::new("attention_grad_wgmma", [hopper::THREADS, 1, 1]);
+        sig.b.at_once(1);
+        sig.made_for(target);
+        let parameters = context.open(&mut sig);
+        let lse = context.lse(false).open(&mut sig, "lse", false);
+        let dout = context.input(context.n_inputs + 2, kernel.dout_buffer).open(&mut sig, "dy", false);
+        let delta = delta.open(&mut sig, "delta", false);
+        let (turns, sums) = (turns.open(&mut sig, "turns", true), sums.open(&mut sig, "sums", true));
+        let [dq, dk, dv] = [("dq", 0), ("dk", 1), ("dv", 2)]
+            .map(|(name, at)| context.output(context.n_inputs + 3 + at, kernel.grad_buffers[at]).open(&mut sig, name, true));
+        let b = &mut sig.b;
+        let shared = b.shared("blocks", DType::U32, hopper::shared_bytes(forward.qk_dim as u32) / 4);
+        let group = line.group(b);
+        let count = b.u32(items as u32);
+        let exists = b.lt(group, count);
+        b.when(exists, |b| {
+            // Workgroups begin in the order of the grid: one head's follow each other, its last keys first, which is the order of turns.
+            let (of, after) = (b.div_const(group, blocks as i64), b.rem_const(group, blocks as i64));
+            let last = b.u32(blocks as u32 - 1);
+            let block = b.sub(last, after);
+            let first = b.mul_const(block, hopper::KEYS.into());
+            let first = b.cast(first, DType::I32);
+            let (batch, head) = (b.div_const(of, forward.kv_heads as i64), b.rem_const(of, forward.kv_heads as i64));
+            let inputs = context.of_sequence(b, &parameters, batch);
+            let q_head = b.mul_const(head, context.group() as i64);
+            let (from, to) = queries_of(context, b, &inputs, first, hopper::KEYS);
+            let tensors = [
+                (inputs.k, &forward.k, head),
+                (inputs.v, &forward.v, head),
+                (inputs.q, &forward.q, q_head),
+                (dout, &kernel.dout, q_head),
+                (dk, &kernel.dk, head),
+                (dv, &kernel.dv, head),
+                (dq, &kernel.dq, q_head),
+            ];
+            let features = forward.qk_dim;
+            let [k, v, q, of_dout, of_dk, of_dv, of_dq] =
+                tensors.map(|(place, layout, head)| context.side(b, place, layout, features, batch, head).base);
+            let zero = b.int(DType::I32, 0);
+            let logs = context.row_number(b, batch, q_head, zero);
+            let line = mul_const_add(b, batch, forward.heads as i64, q_head);
+            b.raw(self.inner.statement(
+                [k, v, q, of_dout, of_dk, of_dv, logs, first, from, to, inputs.q_offset, inputs.kv_len, of_dq, line],
+                [inputs.k, inputs.v, inputs.q, dout, lse, delta, dk, dv, shared, dq, sums, turns],
+            ));
+        });
+        Ok(sig.finish(line.grid))
+    }
+}
+
+/// The queries that meet a block of keys: none, if none of its keys counts.
+fn queries_of(context: &Context<'_>, b: &mut Builder, inputs: &Inputs, first: Value, block: u32) -> (Value, Value) {
+    let end = end(b, first, block, inputs.kv_len);
+    let (from, to) = context.queries_seeing(b, inputs, first, end);
+    let none = b.binary(BinaryOp::Ge, first, end);
+    (from, b.select(none, from, to))
+}
+
+/// Sizes of a pass by queries or by keys.
+fn inner(context: &Context<'_>, kernel: &AttentionGrad, by_key: bool) -> Backward {
+    let forward = context.kernel;
+    let (query, key) = ([forward.q, kernel.dout], [forward.k, forward.v]);
+    let (rows, columns) = if by_key { (key, query) } else { (query, key) };
+    let grads = if by_key { [kernel.dk, kernel.dv] } else { [kernel.dq; 2] };
+    let strides = [rows[0], rows[1], columns[0], columns[1], grads[0], grads[1]].map(|layout| layout.strides[2]);
+    Backward {
+        dtype: forward.dtype,
+        features: forward.qk_dim as u32,
+        by_key,
+        rows: if by_key { forward.k_len } else { forward.q_len },
+        heads: if by_key { context.group() } else { 1 },
+        q_len: forward.q_len,
+        scale: f64::from_bits(forward.spec.scale_bits),
+        causal: forward.spec.causal,
+        window: forward.spec.window.map(super::window_of),
+        strides,
+        head_strides: columns.map(|layout| layout.strides[1]),
+    }
 }
 
 struct Pass<'a> {
@@ -120,64 +236,33 @@ struct Pass<'a> {
     delta: Operand,
     /// Whether rows are keys.
     by_key: bool,
-    /// Whether warpgroups multiply.
-    hopper: bool,
 }
 
 impl Pass<'_> {
-    fn inner(&self, features: usize) -> Backward {
-        let forward = self.context.kernel;
-        let (query, key) = ([forward.q, self.kernel.dout], [forward.k, forward.v]);
-        let (rows, columns) = if self.by_key { (key, query) } else { (query, key) };
-        let grads = if self.by_key { [self.kernel.dk, self.kernel.dv] } else { [self.kernel.dq; 2] };
-        let strides = [rows[0], rows[1], columns[0], columns[1], grads[0], grads[1]].map(|layout| layout.strides[2]);
-        Backward {
-            dtype: forward.dtype,
-            features: features as u32,
-            by_key: self.by_key,
-            rows: if self.by_key { forward.k_len } else { forward.q_len },
-            heads: if self.by_key { self.context.group() } else { 1 },
-            q_len: forward.q_len,
-            scale: f64::from_bits(forward.spec.scale_bits),
-            causal: forward.spec.causal,
-            window: forward.spec.window.map(super::window_of),
-            strides,
-            head_strides: columns.map(|layout| layout.strides[1]),
-            hopper: self.hopper,
-        }
+    fn inner(&self) -> Backward {
+        inner(self.context, self.kernel, self.by_key)
     }
 
-    /// The columns that rows `first..end` meet.
-    fn columns(&self, b: &mut Builder, inputs: &Inputs, first: Value, (block, rows): (u32, Value)) -> (Value, Value) {
-        if !self.by_key {
-            let end = end(b, first, block, rows);
-            return self.context.keys_seen(b, inputs, first, end);
+    /// The columns that a block of rows meets.
+    fn columns(&self, b: &mut Builder, inputs: &Inputs, first: Value, rows: Value) -> (Value, Value) {
+        if self.by_key {
+            return queries_of(self.context, b, inputs, first, native::ROWS);
         }
-        let end = end(b, first, block, inputs.kv_len);
-        let (from, to) = self.context.queries_seeing(b, inputs, first, end);
-        let none = b.binary(BinaryOp::Ge, first, end);
-        (from, b.select(none, from, to))
+        let end = end(b, first, native::ROWS, rows);
+        self.context.keys_seen(b, inputs, first, end)
     }
 
     fn step(&self, target: &Target) -> Result<Step, Unsupported> {
         let Pass { context, kernel, by_key, .. } = self;
         let forward = context.kernel;
         let features = forward.qk_dim;
-        let inner = self.inner(features);
+        let inner = self.inner();
         let heads = if *by_key { forward.kv_heads } else { forward.heads };
-        let (threads, block, at_once) = inner.group();
+        let block = native::ROWS;
         let items = forward.batch * heads * inner.rows.div_ceil(block as usize);
         let line = Line::new(items, target)?;
-        let name = match (by_key, inner.hopper) {
-            (true, true) => "attention_dkv_wgmma",
-            (false, true) => "attention_dq_wgmma",
-            (true, false) => "attention_dkv_mma",
-            (false, false) => "attention_dq_mma",
-        };
-        let mut sig = Signature::new(name, [threads, 1, 1]);
-        if let Some(workgroups) = at_once {
-            sig.b.at_once(workgroups);
-        }
+        let name = if *by_key { "attention_dkv_mma" } else { "attention_dq_mma" };
+        let mut sig = Signature::new(name, [native::THREADS, 1, 1]);
         sig.made_for(target);
         let parameters = context.open(&mut sig);
         let lse = context.lse(false).open(&mut sig, "lse", false);
@@ -203,7 +288,7 @@ impl Pass<'_> {
             let n_group = context.group() as i64;
             let (q_head, kv_head) = if *by_key { (b.mul_const(head, n_group), head) } else { (head, b.div_const(head, n_group)) };
             let rows = b.int(DType::I32, inner.rows as i64);
-            let (from, to) = self.columns(b, &inputs, first, (block, rows));
+            let (from, to) = self.columns(b, &inputs, first, rows);
             let query = [(inputs.q, &forward.q, q_head), (dout, &kernel.dout, q_head)];
             let key = [(inputs.k, &forward.k, kv_head), (inputs.v, &forward.v, kv_head)];
             let (rows, columns) = if *by_key { (key, query) } else { (query, key) };

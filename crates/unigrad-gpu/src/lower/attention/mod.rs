@@ -1,6 +1,6 @@
 //! Attention without materialized scores (Dao, "FlashAttention-2", arXiv:2307.08691), forward and backward.
 //!
-//! Always: sums run in a fixed order; nothing is added atomically. Blocks that the mask hides are skipped.
+//! Always: sums run in a fixed order; where workgroups add to the same ones, they do so in turns. Blocks that the mask hides are skipped.
 //! Never: holds more scores than one block of queries by one block of keys.
 //!
 //! [`tile`] has the products by threads, [`forward`] and [`backward`] the loops around them; [`few`] the forward pass of few queries where the target

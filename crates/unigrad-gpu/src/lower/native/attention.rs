@@ -7,7 +7,6 @@
 //! other side pass by, the next one being copied while one is multiplied, and probabilities are made again from the saved logarithms. Rows in shared memory are stored with their 16-byte pieces swapped (piece `c` of row
 //! `r` at `c ^ (r % 8)`), so that neither copies nor matrix loads meet in a bank.
 
-use super::{hopper_gradients as hopper, wgmma};
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 use unigrad_scalar::DType;
 
@@ -22,6 +21,7 @@ pub(in crate::lower) const KEYS: u32 = 64;
 pub(in crate::lower) fn available(target: &Target, features: usize) -> bool {
     let capability = target.arch.strip_prefix("sm_").and_then(|n| n.trim_end_matches(char::is_alphabetic).parse::<u32>().ok());
     target.dialect == Dialect::Cuda
+        && target.own_words
         && capability.is_some_and(|n| n >= 80)
         && target.max_threads >= THREADS
         && target.shared_bytes >= shared_bytes(features as u32) as usize
@@ -93,7 +93,7 @@ impl Forward {
 }
 
 /// Rows of a workgroup in the backward passes.
-const ROWS: u32 = 64;
+pub(in crate::lower) const ROWS: u32 = 64;
 
 /// One of the two backward passes. Rows are queries (with `q` and `dout`) and columns keys (with `k` and `v`), or the other way round.
 #[derive(Clone, Copy, Debug)]
@@ -115,96 +115,75 @@ pub(in crate::lower) struct Backward {
     pub(in crate::lower) strides: [i64; 6],
     /// Elements from query head to query head of both tensors of columns.
     pub(in crate::lower) head_strides: [i64; 2],
-    /// Whether warpgroups multiply.
-    pub(in crate::lower) hopper: bool,
 }
 
 impl Backward {
-    /// Whether warpgroups multiply on a target: where they can, and a workgroup's rows are not mostly idle.
-    pub(in crate::lower) fn is_for_warpgroups(target: &Target, features: u32, rows: usize) -> bool {
-        let enough = target.max_threads >= hopper::group(features).0 && target.shared_bytes >= hopper::shared_bytes(features) as usize;
-        wgmma::available(target) && enough && 2 * rows > hopper::group(features).1 as usize
-    }
-
-    /// Threads of a workgroup, its rows, and how many of them a compute unit should have.
-    pub(in crate::lower) fn group(&self) -> (u32, u32, Option<u32>) {
-        let (threads, rows, at_once) = hopper::group(self.features);
-        if self.hopper { (threads, rows, Some(at_once)) } else { (THREADS, ROWS, None) }
-    }
-
     /// Columns of a block: as many as registers allow.
     fn columns(&self) -> u32 {
-        match (self.hopper, self.by_key, self.features) {
-            (true, ..) => hopper::COLUMNS,
-            (_, true, 128) => 32,
-            _ => 64,
-        }
+        if self.by_key && self.features == 128 { 32 } else { 64 }
     }
 
     /// Bytes of shared memory: rows, two blocks of columns, and what is saved of their queries.
     pub(in crate::lower) fn shared_bytes(&self) -> u32 {
-        if self.hopper { hopper::shared_bytes(self.features) } else { (2 * ROWS + 4 * self.columns()) * self.features * 2 + 128 }
+        (2 * ROWS + 4 * self.columns()) * self.features * 2 + 128
     }
 
     /// Places: both tensors of rows, both of columns, the logarithms, the deltas, the gradients (twice the same for `dq`), shared memory.
     /// Values: first elements of the four tensors and of the gradients; of the logarithms; the first row; the columns to go over, from and to;
     /// the offset of queries; how many keys count.
     pub(in crate::lower) fn statement(&self, values: [Value; 12], places: [Place; 9]) -> Raw {
-        let half = if self.dtype == DType::F16 { "f16" } else { "bf16" };
-        let constants = |text: &str| {
-            let future = if self.causal { "key > query + offset" } else { "false" };
-            let past = self.window.map_or("false".to_owned(), |window| format!("key <= query + offset - {window}"));
-            let [r0, r1, c0, c1, g0, g1] = self.strides.map(|n| (2 * n).to_string());
-            let [h0, h1] = self.head_strides.map(|n| (2 * n).to_string());
-            let scale = (self.scale * std::f64::consts::LOG2_E) as f32;
-            let constants = [
-                ("@half@", half.to_owned()),
-                ("@D@", self.features.to_string()),
-                ("@BN@", self.columns().to_string()),
-                ("@T@", self.group().0.to_string()),
-                ("@BM@", self.group().1.to_string()),
-                ("@CAUSAL@", u32::from(self.causal).to_string()),
-                ("@WINDOW@", u32::from(self.window.is_some()).to_string()),
-                ("@WIDTH@", self.window.unwrap_or(0).to_string()),
-                ("@ROWS@", self.rows.to_string()),
-                ("@BY_KEY@", u32::from(self.by_key).to_string()),
-                ("@HEADS@", self.heads.to_string()),
-                ("@LEN@", self.q_len.to_string()),
-                ("@SCALE2@", format!("__uint_as_float({}u)", scale.to_bits())),
-                ("@SCALE@", format!("__uint_as_float({}u)", (self.scale as f32).to_bits())),
-                ("@FUTURE@", future.to_owned()),
-                ("@PAST@", past),
-                ("@R0@", r0),
-                ("@R1@", r1),
-                ("@C0@", c0),
-                ("@C1@", c1),
-                ("@G0@", g0),
-                ("@G1@", g1),
-                ("@H0@", h0),
-                ("@H1@", h1),
-            ];
-            constants.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
-        };
-        let mut preludes = vec![(Dialect::Cuda, constants(PRELUDE))];
-        if self.hopper {
-            preludes.push((Dialect::Cuda, hopper::prelude(self.features, half)));
-        }
         Raw {
-            texts: vec![(Dialect::Cuda, raw(&constants(if self.hopper { hopper::TEXT } else { BACKWARD })))],
-            preludes,
+            texts: vec![(Dialect::Cuda, raw(&self.fill(BACKWARD)))],
+            preludes: vec![(Dialect::Cuda, self.fill(PRELUDE))],
             values: values.to_vec(),
             places: places.to_vec(),
         }
     }
+
+    /// A text with the numbers in place of their names.
+    pub(super) fn fill(&self, text: &str) -> String {
+        let half = if self.dtype == DType::F16 { "f16" } else { "bf16" };
+        let future = if self.causal { "key > query + offset" } else { "false" };
+        let past = self.window.map_or("false".to_owned(), |window| format!("key <= query + offset - {window}"));
+        let [r0, r1, c0, c1, g0, g1] = self.strides.map(|n| (2 * n).to_string());
+        let [h0, h1] = self.head_strides.map(|n| (2 * n).to_string());
+        let scale = (self.scale * std::f64::consts::LOG2_E) as f32;
+        let constants = [
+            ("@half@", half.to_owned()),
+            ("@D@", self.features.to_string()),
+            ("@BN@", self.columns().to_string()),
+            ("@T@", THREADS.to_string()),
+            ("@CAUSAL@", u32::from(self.causal).to_string()),
+            ("@WINDOW@", u32::from(self.window.is_some()).to_string()),
+            ("@WIDTH@", self.window.unwrap_or(0).to_string()),
+            ("@ROWS@", self.rows.to_string()),
+            ("@BY_KEY@", u32::from(self.by_key).to_string()),
+            ("@HEADS@", self.heads.to_string()),
+            ("@LEN@", self.q_len.to_string()),
+            ("@SCALE2@", format!("__uint_as_float({}u)", scale.to_bits())),
+            ("@SCALE@", format!("__uint_as_float({}u)", (self.scale as f32).to_bits())),
+            ("@FUTURE@", future.to_owned()),
+            ("@PAST@", past),
+            ("@R0@", r0),
+            ("@R1@", r1),
+            ("@C0@", c0),
+            ("@C1@", c1),
+            ("@G0@", g0),
+            ("@G1@", g1),
+            ("@H0@", h0),
+            ("@H1@", h1),
+        ];
+        constants.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
 }
 
 /// `$v0$` is a value, `$p0$` a place, braces are braces.
-fn raw(text: &str) -> String {
+pub(super) fn raw(text: &str) -> String {
     let text = text.replace('{', "{{").replace('}', "}}");
     text.split('$').enumerate().map(|(i, part)| if i % 2 == 1 { format!("{{{part}}}") } else { part.to_owned() }).collect()
 }
 
-const PRELUDE: &str = r#"static __device__ __forceinline__ void ug_at_copy(unsigned to, const char* from, bool there) {
+pub(super) const PRELUDE: &str = r#"static __device__ __forceinline__ void ug_at_copy(unsigned to, const char* from, bool there) {
   int bytes = there ? 16 : 0;
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(to), "l"(from), "r"(bytes) : "memory");
 }

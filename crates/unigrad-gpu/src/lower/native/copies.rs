@@ -15,9 +15,9 @@ pub(in crate::lower) const BM: u32 = 128;
 /// Threads of a workgroup.
 pub(in crate::lower) const THREADS: u32 = 256;
 
-/// The number of an NVIDIA architecture: 90 for `sm_90`.
+/// The number of an NVIDIA architecture, 90 for `sm_90`, where its own words may be used.
 pub(super) fn architecture(target: &Target) -> Option<u32> {
-    if target.dialect != Dialect::Cuda || target.max_threads < THREADS {
+    if target.dialect != Dialect::Cuda || !target.own_words || target.max_threads < THREADS {
         return None;
     }
     target.arch.strip_prefix("sm_")?.parse().ok()

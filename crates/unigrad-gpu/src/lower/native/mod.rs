@@ -6,7 +6,7 @@
 
 pub(super) mod attention;
 pub(super) mod copies;
-mod hopper_gradients;
+pub(super) mod hopper_gradients;
 pub(super) mod mma_sync;
 pub(super) mod narrow;
 pub(super) mod wgmma;
