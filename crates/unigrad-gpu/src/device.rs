@@ -655,6 +655,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             buffers: (target.max_buffers - u32::from(target.scalars_in_block)) as usize,
             bytes: target.max_param_bytes as usize,
             buffer_bytes: target.buffer_param_bytes() as usize,
+            // Bindings of one launch that overlap are refused by some systems, and copied aside there.
+            shares: target.dialect != Dialect::Wgsl,
         }
     }
 

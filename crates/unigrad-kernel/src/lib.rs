@@ -44,11 +44,13 @@ pub struct Limits {
     pub bytes: usize,
     /// Bytes of them that one buffer takes.
     pub buffer_bytes: usize,
+    /// Whether several arguments that are written may be one buffer, of which each writes elements of its own.
+    pub shares: bool,
 }
 
 impl Limits {
     /// Of a device that takes whatever there is.
-    pub const NONE: Limits = Limits { buffers: usize::MAX, bytes: usize::MAX, buffer_bytes: 8 };
+    pub const NONE: Limits = Limits { buffers: usize::MAX, bytes: usize::MAX, buffer_bytes: 8, shares: false };
 }
 
 /// One launch.

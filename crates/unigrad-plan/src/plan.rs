@@ -10,7 +10,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{build, fuse, group, in_place, lower, physical, step_sums, transpose};
+use crate::{build, fuse, group, in_place, joined, lower, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -151,6 +151,9 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
             contract.tf32 =
                 options.tf32 && [contract.a.dtype, contract.b.dtype].contains(&DType::F32) && contract.compute_dtype() == DType::F32;
         }
+    }
+    if options.fusion && options.limits.shares {
+        joined::rewrite(&mut launches, &wanted);
     }
     // A chunk's rows wait for nothing.
     let small = if apart.chunk_of.is_empty() { group::SMALL } else { 0 };
