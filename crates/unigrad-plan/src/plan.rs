@@ -10,7 +10,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{build, fuse, group, in_place, joined, lower, physical, step_sums, transpose};
+use crate::{attention_grads, build, fuse, group, in_place, lower, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -153,7 +153,7 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
         }
     }
     if options.fusion && options.limits.shares {
-        joined::rewrite(&mut launches, &wanted);
+        attention_grads::rewrite(&mut launches, &wanted);
     }
     // A chunk's rows wait for nothing.
     let small = if apart.chunk_of.is_empty() { group::SMALL } else { 0 };

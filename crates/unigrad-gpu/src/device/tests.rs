@@ -140,10 +140,8 @@ fn what_does_not_compile_with_matrices_is_compiled_without() {
 
 #[test]
 fn settings_take_abilities_from_the_target() {
-    let all = Target {
-        fragments: vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }],
-        ..Target::interpreter()
-    };
+    let all =
+        Target { fragments: vec![FragmentShape { m: 16, n: 16, k: 16, input: DType::F16, sum: DType::F32 }], ..Target::interpreter() };
     let with = |kernels| {
         let mut target = all.clone();
         super::adapt(&mut target, &Config { kernels, ..Config::default() });

@@ -148,7 +148,8 @@ impl InOnePass {
     ) -> Result<Step, Unsupported> {
         let forward = context.kernel;
         let blocks = forward.k_len.div_ceil(hopper::KEYS as usize);
-        let items = forward.batch * forward.kv_heads * blocks;
+        let lines = forward.batch * forward.kv_heads;
+        let items = lines * blocks;
         let line = Line::new(items, target)?;
         let mut sig = Signature::new("attention_grad_wgmma", [hopper::THREADS, 1, 1]);
         sig.b.at_once(1);
@@ -166,10 +167,7 @@ impl InOnePass {
         let count = b.u32(items as u32);
         let exists = b.lt(group, count);
         b.when(exists, |b| {
-            // Workgroups begin in the order of the grid: one head's follow each other, its last keys first, which is the order of turns.
-            let (of, after) = (b.div_const(group, blocks as i64), b.rem_const(group, blocks as i64));
-            let last = b.u32(blocks as u32 - 1);
-            let block = b.sub(last, after);
+            let (of, block) = self.place(b, group, (lines, blocks), target);
             let first = b.mul_const(block, hopper::KEYS.into());
             let first = b.cast(first, DType::I32);
             let (batch, head) = (b.div_const(of, forward.kv_heads as i64), b.rem_const(of, forward.kv_heads as i64));
@@ -197,6 +195,34 @@ impl InOnePass {
             ));
         });
         Ok(sig.finish(line.grid))
+    }
+}
+
+impl InOnePass {
+    /// The head of all sequences, and the block of its keys, that a workgroup has. Workgroups begin in the order of the grid, and take turns in that of the
+    /// keys, last ones first: so all of some heads' last blocks come first, then all of the ones before.
+    fn place(&self, b: &mut Builder, group: Value, (lines, blocks): (usize, usize), target: &Target) -> (Value, Value) {
+        let at_once = hopper::heads_at_once(self.inner.by_key.features, blocks, target.compute_units).clamp(1, lines.max(1));
+        let last = b.u32(blocks as u32 - 1);
+        // Of so many heads side by side, those of workgroups that come after others.
+        let within = |b: &mut Builder, group: Value, heads: usize| {
+            let (round, rest) = (b.div_const(group, (heads * blocks) as i64), b.rem_const(group, (heads * blocks) as i64));
+            let (after, head) = (b.div_const(rest, heads as i64), b.rem_const(rest, heads as i64));
+            (mul_const_add(b, round, heads as i64, head), b.sub(last, after))
+        };
+        let (line, block) = within(b, group, at_once);
+        let rest = lines % at_once;
+        if rest == 0 {
+            return (line, block);
+        }
+        // The last heads are fewer.
+        let whole = lines - rest;
+        let begin = b.u32((whole * blocks) as u32);
+        let is_whole = b.lt(group, begin);
+        let beyond = b.sub(group, begin);
+        let (other_line, other_block) = within(b, beyond, rest);
+        let other_line = b.add_const(other_line, whole as i64);
+        (b.select(is_whole, line, other_line), b.select(is_whole, block, other_block))
     }
 }
 

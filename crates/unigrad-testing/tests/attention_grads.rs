@@ -94,7 +94,9 @@ fn they_are_the_oracles_on_every_device() {
             for (at, (got, want)) in all.iter().zip(&want).enumerate() {
                 let got: Values = values_of(got).unwrap();
                 let tolerance = compare::Tolerance::new(case.dtype, 64 * case.features).times(8.0);
-                wrong.extend(compare::close(&got, want, tolerance).map_err(|error| format!("{device} {case:?} gradient {at}: {error}")).err());
+                wrong.extend(
+                    compare::close(&got, want, tolerance).map_err(|error| format!("{device} {case:?} gradient {at}: {error}")).err(),
+                );
             }
         }
     }
