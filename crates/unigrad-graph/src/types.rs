@@ -11,6 +11,7 @@
 use crate::{
     CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, VariableId,
     dims::{Names, general_op},
+    traits::Traits,
 };
 use rustc_hash::{FxBuildHasher, FxHasher};
 use std::{
@@ -28,6 +29,8 @@ use unigrad_scalar::DType;
 #[derive(Debug)]
 pub struct TensorType {
     number: u64,
+    /// Of shape, names, dtype and device.
+    hash: u64,
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
     pub(crate) device: u32,
@@ -46,6 +49,8 @@ pub(crate) struct NamedAxes {
 #[derive(Debug)]
 pub struct NodeType {
     number: u64,
+    /// What all nodes of the type are.
+    pub(crate) traits: Traits,
     pub(crate) op: Op,
     pub(crate) of: Arc<TensorType>,
     /// Which variable a node is, or whose gradient, makes no other plan: the type that has the number.
@@ -115,7 +120,7 @@ impl Eq for TensorType {}
 
 impl Hash for TensorType {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(hash_type(&self.shape, self.names(), self.dtype, self.device));
+        state.write_u64(self.hash);
     }
 }
 
@@ -129,7 +134,7 @@ impl Eq for NodeType {}
 
 impl Hash for NodeType {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(hash_node(&self.op, &self.of));
+        state.write_u64(hash_node(&self.op, self.of.hash));
     }
 }
 
@@ -143,7 +148,19 @@ impl TensorType {
 impl NodeType {
     #[inline]
     fn is(&self, op: &Op, of: &Arc<TensorType>) -> bool {
-        Arc::ptr_eq(&self.of, of) && self.op == *op
+        Arc::ptr_eq(&self.of, of) && same_op(&self.op, op)
+    }
+}
+
+/// Whether both are equal: most ops have one attribute at most, and a call to compare them costs more.
+#[inline(always)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are compared as they are")]
+fn same_op(a: &Op, b: &Op) -> bool {
+    match (a, b) {
+        (Op::Unary(a), Op::Unary(b)) => a == b,
+        (Op::Binary(a), Op::Binary(b)) => a == b,
+        (Op::Scalar, Op::Scalar) | (Op::Reshape, Op::Reshape) | (Op::Expand, Op::Expand) => true,
+        (a, b) => a == b,
     }
 }
 
@@ -164,11 +181,23 @@ fn hash_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) 
     hasher.finish()
 }
 
-#[inline]
-fn hash_node(op: &Op, of: &TensorType) -> u64 {
+#[inline(always)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are hashed as they are")]
+fn hash_node(op: &Op, of: u64) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write_u64(of.number);
-    op.hash(&mut hasher);
+    match op {
+        // Most nodes: one number says all.
+        Op::Unary(op) => hasher.write_u64(of ^ (*op as u64 | 1 << 8)),
+        Op::Binary(op) => hasher.write_u64(of ^ (*op as u64 | 2 << 8)),
+        Op::Scalar => hasher.write_u64(of ^ 3 << 8),
+        Op::Reshape => hasher.write_u64(of ^ 4 << 8),
+        Op::Expand => hasher.write_u64(of ^ 5 << 8),
+        Op::Cast => hasher.write_u64(of ^ 6 << 8),
+        op => {
+            hasher.write_u64(of);
+            op.hash(&mut hasher);
+        }
+    }
     hasher.finish()
 }
 
@@ -215,6 +244,17 @@ struct Near {
     nodes: Box<[Option<Arc<NodeType>>]>,
 }
 
+impl Near {
+    /// The one at this place, or at the place beside it, that is what is looked for: two that many nodes have in turn may share a place.
+    #[inline]
+    fn node(&self, place: usize, is: impl Fn(&NodeType) -> bool) -> Option<Arc<NodeType>> {
+        match &self.nodes[place] {
+            Some(near) if is(near) => Some(near.clone()),
+            _ => self.nodes[place ^ 1].as_ref().filter(|near| is(near)).cloned(),
+        }
+    }
+}
+
 /// A power of two: many more than there are in a large model's step.
 const NEAR: usize = 2048;
 
@@ -237,10 +277,18 @@ pub(crate) fn met_type(shape: &[usize], names: Option<&Names>, dtype: DType, dev
     met.ok().flatten()
 }
 
+/// The type of a node that does this and gives an unnamed tensor of this shape, dtype and device, if the thread has met it lately.
+#[inline]
+pub(crate) fn met_node(op: &Op, shape: &[usize], dtype: DType, device: u32) -> Option<Arc<NodeType>> {
+    let place = hash_node(op, hash_type(shape, None, dtype, device)) as usize % NEAR;
+    MET.try_with(|met| met.borrow().node(place, |near| near.of.is(shape, None, dtype, device) && same_op(&near.op, op))).ok().flatten()
+}
+
 /// The type of this shape, dtype and device.
 #[cold]
 pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
-    remembered(TensorType { number: next_number(), shape: Shape::from_slice(shape), dtype, device, named: None })
+    let hash = hash_type(shape, None, dtype, device);
+    remembered(TensorType { number: next_number(), hash, shape: Shape::from_slice(shape), dtype, device, named: None })
 }
 
 /// The type of this shape, dtype and device whose axes have names; memory has its sizes.
@@ -252,12 +300,13 @@ pub(crate) fn named_type(shape: &[usize], names: &Names, dtype: DType, device: u
     let general = (all != *names).then(|| named_type(&names.memory_shape(shape), &all, dtype, device));
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
     let named = Some(Box::new(NamedAxes { names: names.clone(), general }));
-    remembered(TensorType { number, shape: Shape::from_slice(shape), dtype, device, named })
+    let hash = hash_type(shape, Some(names), dtype, device);
+    remembered(TensorType { number, hash, shape: Shape::from_slice(shape), dtype, device, named })
 }
 
 /// The one type of this content.
 fn remembered(new: TensorType) -> Arc<TensorType> {
-    let place = hash_type(&new.shape, new.names(), new.dtype, new.device) as usize % NEAR;
+    let place = new.hash as usize % NEAR;
     let of = known(&TYPES, new);
     // A thread that ends has no place for it.
     let before = MET.try_with(|met| met.borrow_mut().types[place].replace(of.clone()));
@@ -265,8 +314,8 @@ fn remembered(new: TensorType) -> Arc<TensorType> {
     of
 }
 
-/// The type of a node that does this.
-#[inline]
+/// The type of a node that does this. Where the op is known, so is most of what is asked of it.
+#[inline(always)]
 #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     match op {
@@ -276,14 +325,10 @@ pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn common(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
-    let place = hash_node(op, of) as usize % NEAR;
-    let near = MET.try_with(|met| match &met.borrow().nodes[place] {
-        Some(near) if near.is(op, of) => Some(near.clone()),
-        _ => None,
-    });
-    match near {
+    let place = hash_node(op, of.hash) as usize % NEAR;
+    match MET.try_with(|met| met.borrow().node(place, |near| near.is(op, of))) {
         Ok(Some(near)) => near,
         _ => first_met(op, of, place),
     }
@@ -294,9 +339,14 @@ fn first_met(op: &Op, of: &Arc<TensorType>, place: usize) -> Arc<NodeType> {
     let bucket = of.named.as_deref().and_then(|named| named.general.as_ref().map(|general| (&named.names, general)));
     let general = bucket.map(|(names, general)| common(&general_op(op, names), general));
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
-    let found = known(&NODES, NodeType { number, op: op.clone(), of: of.clone(), general });
+    let traits = Traits::of(op, of.dtype, of.named.is_some());
+    let found = known(&NODES, NodeType { number, traits, op: op.clone(), of: of.clone(), general });
     // A thread that ends has no place for it.
-    let before = MET.try_with(|met| met.borrow_mut().nodes[place].replace(found.clone()));
+    let before = MET.try_with(|met| {
+        let nodes = &mut met.borrow_mut().nodes;
+        let before = nodes[place].replace(found.clone());
+        std::mem::replace(&mut nodes[place ^ 1], before)
+    });
     drop(before);
     found
 }
@@ -326,13 +376,16 @@ fn own(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
         _ => None,
     };
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
-    Arc::new(NodeType { number, op: op.clone(), of: of.clone(), general })
+    let traits = Traits::of(op, of.dtype, of.named.is_some());
+    Arc::new(NodeType { number, traits, op: op.clone(), of: of.clone(), general })
 }
 
 /// As [`own`], of a loop with a user's gradient in its body.
 fn own_loop(op: &Op, general: Loop, of: &Arc<TensorType>) -> Arc<NodeType> {
     let general = common(&Op::Loop(Arc::new(general)), of);
-    Arc::new(NodeType { number: general.number, op: op.clone(), of: of.clone(), general: Some(general) })
+    let mut traits = general.traits;
+    traits.add(Traits::OWN_TYPE);
+    Arc::new(NodeType { number: general.number, traits, op: op.clone(), of: of.clone(), general: Some(general) })
 }
 
 /// A type for a node that ends, whose own must go before it.

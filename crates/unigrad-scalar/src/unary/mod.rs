@@ -43,6 +43,11 @@ impl UnaryClass {
         }
     }
 
+    /// Whether the result is `Bool` whatever the argument's dtype.
+    pub const fn gives_bool(self) -> bool {
+        matches!(self, UnaryClass::Test | UnaryClass::Truth)
+    }
+
     /// What it takes, in words.
     pub const fn wants(self) -> &'static str {
         match self {
@@ -136,6 +141,7 @@ macro_rules! define {
 crate::each_unary!(define);
 
 impl UnaryOp {
+    #[inline]
     fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
@@ -146,6 +152,7 @@ impl UnaryOp {
     }
 
     /// The method of tensors that is this function.
+    #[inline]
     pub fn method(self) -> &'static str {
         self.row().method
     }
@@ -156,13 +163,14 @@ impl UnaryOp {
     }
 
     /// What it takes and gives.
+    #[inline]
     pub fn class(self) -> UnaryClass {
         self.row().class
     }
 
     /// Whether the result is `Bool` whatever the argument's dtype.
     pub fn gives_bool(self) -> bool {
-        matches!(self.class(), UnaryClass::Test | UnaryClass::Truth)
+        self.class().gives_bool()
     }
 
     /// A rough price, in additions.
