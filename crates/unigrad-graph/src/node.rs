@@ -1,7 +1,7 @@
 //! Nodes, and the handle to one.
 
 use crate::{
-    Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, is_countable, numel,
+    Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, is_countable,
     op::InvalidOp,
     release,
     shape::MAX_RANK,
@@ -19,7 +19,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
-use unigrad_scalar::{DType, Format, Literal, Origin};
+use unigrad_scalar::{BinaryOp, DType, Format, Literal, Origin, UnaryOp};
 
 /// A node's place in creation order: inputs come before their users.
 pub type NodeId = u64;
@@ -232,6 +232,26 @@ impl Expr {
         Expr::unnamed(&op, inputs, below, shape.as_ref(), dtype, device, scalar)
     }
 
+    /// As [`Expr::new`], of an op that is made only if the thread has not met it: it has this code, and `is` tells it from others.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn coded(
+        (code, is): (u64, impl Fn(&Op) -> bool),
+        op: impl FnOnce() -> Op,
+        inputs: impl IntoInputs,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Expr {
+        let inputs = inputs.into_inputs();
+        let below = Traits::any(&inputs);
+        if let (Some(first), false) = (inputs.first(), below.has(Traits::NAMED))
+            && let Some(node_type) = types::met_code(code, is, shape, dtype, first.device())
+        {
+            return Expr::judged(node_type, inputs, below, 0);
+        }
+        Expr::new(op(), inputs, shape, dtype)
+    }
+
     /// A node whose axes have no names.
     #[track_caller]
     pub(crate) fn plain(op: &Op, inputs: Inputs, shape: &[usize], dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
@@ -287,19 +307,21 @@ impl Expr {
         }
     }
 
-    /// A node with the shape, names and device of its first input, of which there is one.
-    #[inline(always)]
+    /// An elementwise op of one input of its dtype.
+    #[inline]
     #[track_caller]
-    pub(crate) fn like_first(op: &Op, inputs: Inputs, dtype: DType) -> Expr {
-        let Some(of) = inputs.first().map(Expr::tensor_type) else {
-            return Expr::fail(ErrorKind::Internal, op.name(), "an op of nothing".to_owned(), "report it", &[]);
-        };
-        if of.dtype != dtype {
-            let of = of.clone();
-            return Expr::like(op.clone(), inputs, &of, dtype);
-        }
-        let (node_type, below) = (types::node_type(op, of), Traits::any(&inputs));
-        Expr::judged(node_type, inputs, below, 0)
+    pub(crate) fn of_one(op: UnaryOp, input: Expr) -> Expr {
+        let (node_type, below) = (types::unary_type(op, input.tensor_type()), input.traits());
+        Expr::judged(node_type, [input].into_inputs(), below, 0)
+    }
+
+    /// An elementwise op of two inputs of one type, which the result has too.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn of_two(op: BinaryOp, inputs: [Expr; 2]) -> Expr {
+        let [a, b] = &inputs;
+        let (node_type, below) = (types::binary_type(op, a.tensor_type()), a.traits().or(b.traits()));
+        Expr::judged(node_type, inputs.into_inputs(), below, 0)
     }
 
     #[track_caller]
@@ -402,7 +424,7 @@ impl Expr {
     /// A run-time number in every element of a tensor of this type.
     #[track_caller]
     pub(crate) fn scalar_of(of: &Arc<TensorType>, value: Literal) -> Expr {
-        Expr::judged(types::node_type(&Op::Scalar, of), Inputs::new(), Traits::any(&[]), value.to_bits())
+        Expr::judged(types::scalar_type(of), Inputs::new(), Traits::NONE, value.to_bits())
     }
 
     /// A run-time number in every element of a tensor like one of this type, but of the number's dtype.
@@ -538,8 +560,9 @@ impl Expr {
     }
 
     /// Number of elements.
+    #[inline]
     pub fn numel(&self) -> usize {
-        numel(&self.0.node_type.of.shape)
+        self.0.node_type.of.numel
     }
 
     /// Bytes of its elements in memory, where named axes are as long as their buckets.

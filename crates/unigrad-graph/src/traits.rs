@@ -8,6 +8,8 @@ use unigrad_scalar::DType;
 pub(crate) struct Traits(u8);
 
 impl Traits {
+    /// Of nothing.
+    pub(crate) const NONE: Traits = Traits(0);
     /// It carries an error.
     pub(crate) const INVALID: u8 = 1;
     /// Its dtype computes nothing.

@@ -9,8 +9,9 @@
 //! Never: keeps what a user's gradient holds alive: a type with one is its node's own, with the number of all such nodes.
 
 use crate::{
-    CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, VariableId,
+    CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, SliceAxis, VariableId,
     dims::{Names, general_op},
+    numel,
     traits::Traits,
 };
 use rustc_hash::{FxBuildHasher, FxHasher};
@@ -23,7 +24,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use unigrad_scalar::DType;
+use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
 /// Shape, dtype and device: what a plan knows of data.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub struct TensorType {
     number: u64,
     /// Of shape, names, dtype and device.
     hash: u64,
+    /// Elements.
+    pub(crate) numel: usize,
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
     pub(crate) device: u32,
@@ -181,18 +184,66 @@ fn hash_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) 
     hasher.finish()
 }
 
+/// Codes of ops that have one attribute or none.
+const SCALAR: u64 = 3 << 8;
+pub(crate) const RESHAPE: u64 = 4 << 8;
+pub(crate) const EXPAND: u64 = 5 << 8;
+pub(crate) const MATMUL: u64 = 6 << 8;
+
+#[inline]
+pub(crate) fn concat_code(axis: usize) -> u64 {
+    axis as u64 | 7 << 8
+}
+
+#[inline]
+pub(crate) fn permute_code(order: &[u8]) -> u64 {
+    order.iter().fold(8 << 8, |code: u64, axis| code.wrapping_mul(37).wrapping_add((*axis).into()))
+}
+
+#[inline]
+pub(crate) fn slice_code(axes: &[SliceAxis]) -> u64 {
+    let one = |axis: &SliceAxis| (axis.start as u64).wrapping_mul(0x9E37_79B9).wrapping_add(axis.len as u64) ^ (axis.step as u64) << 32;
+    axes.iter().fold(9 << 8, |code: u64, axis| code.wrapping_mul(0x100_0000_01B3).wrapping_add(one(axis)))
+}
+
+#[inline]
+fn unary_code(op: UnaryOp) -> u64 {
+    op as u64 | 1 << 8
+}
+
+#[inline]
+fn binary_code(op: BinaryOp) -> u64 {
+    op as u64 | 2 << 8
+}
+
+#[inline]
+fn hash_code(code: u64, of: u64) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(of ^ code);
+    hasher.finish()
+}
+
+/// Where a thread looks for what has this hash.
+#[inline]
+fn place(hash: u64) -> usize {
+    hash as usize % NEAR
+}
+
 #[inline(always)]
 #[expect(clippy::wildcard_enum_match_arm, reason = "the others are hashed as they are")]
 fn hash_node(op: &Op, of: u64) -> u64 {
     let mut hasher = FxHasher::default();
     match op {
         // Most nodes: one number says all.
-        Op::Unary(op) => hasher.write_u64(of ^ (*op as u64 | 1 << 8)),
-        Op::Binary(op) => hasher.write_u64(of ^ (*op as u64 | 2 << 8)),
-        Op::Scalar => hasher.write_u64(of ^ 3 << 8),
-        Op::Reshape => hasher.write_u64(of ^ 4 << 8),
-        Op::Expand => hasher.write_u64(of ^ 5 << 8),
-        Op::Cast => hasher.write_u64(of ^ 6 << 8),
+        Op::Unary(op) => return hash_code(unary_code(*op), of),
+        Op::Binary(op) => return hash_code(binary_code(*op), of),
+        Op::Scalar => return hash_code(SCALAR, of),
+        Op::Reshape => return hash_code(RESHAPE, of),
+        Op::Expand => return hash_code(EXPAND, of),
+        Op::MatMul => return hash_code(MATMUL, of),
+        Op::Concat { axis } => return hash_code(concat_code(*axis), of),
+        Op::Permute(order) => return hash_code(permute_code(order), of),
+        Op::Slice(axes) => return hash_code(slice_code(axes), of),
         op => {
             hasher.write_u64(of);
             op.hash(&mut hasher);
@@ -246,7 +297,7 @@ struct Near {
 
 impl Near {
     /// The one at this place, or at the place beside it, that is what is looked for: two that many nodes have in turn may share a place.
-    #[inline]
+    #[inline(always)]
     fn node(&self, place: usize, is: impl Fn(&NodeType) -> bool) -> Option<Arc<NodeType>> {
         match &self.nodes[place] {
             Some(near) if is(near) => Some(near.clone()),
@@ -280,15 +331,22 @@ pub(crate) fn met_type(shape: &[usize], names: Option<&Names>, dtype: DType, dev
 /// The type of a node that does this and gives an unnamed tensor of this shape, dtype and device, if the thread has met it lately.
 #[inline]
 pub(crate) fn met_node(op: &Op, shape: &[usize], dtype: DType, device: u32) -> Option<Arc<NodeType>> {
-    let place = hash_node(op, hash_type(shape, None, dtype, device)) as usize % NEAR;
+    let place = place(hash_node(op, hash_type(shape, None, dtype, device)));
     MET.try_with(|met| met.borrow().node(place, |near| near.of.is(shape, None, dtype, device) && same_op(&near.op, op))).ok().flatten()
+}
+
+/// As [`met_node`], of an op that is made only if the thread has not met it: it has this code, and `is` tells it from others.
+#[inline(always)]
+pub(crate) fn met_code(code: u64, is: impl Fn(&Op) -> bool, shape: &[usize], dtype: DType, device: u32) -> Option<Arc<NodeType>> {
+    let place = place(hash_code(code, hash_type(shape, None, dtype, device)));
+    MET.try_with(|met| met.borrow().node(place, |near| near.of.is(shape, None, dtype, device) && is(&near.op))).ok().flatten()
 }
 
 /// The type of this shape, dtype and device.
 #[cold]
 pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
     let hash = hash_type(shape, None, dtype, device);
-    remembered(TensorType { number: next_number(), hash, shape: Shape::from_slice(shape), dtype, device, named: None })
+    remembered(TensorType { number: next_number(), hash, numel: numel(shape), shape: Shape::from_slice(shape), dtype, device, named: None })
 }
 
 /// The type of this shape, dtype and device whose axes have names; memory has its sizes.
@@ -301,7 +359,7 @@ pub(crate) fn named_type(shape: &[usize], names: &Names, dtype: DType, device: u
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
     let named = Some(Box::new(NamedAxes { names: names.clone(), general }));
     let hash = hash_type(shape, Some(names), dtype, device);
-    remembered(TensorType { number, hash, shape: Shape::from_slice(shape), dtype, device, named })
+    remembered(TensorType { number, hash, numel: numel(shape), shape: Shape::from_slice(shape), dtype, device, named })
 }
 
 /// The one type of this content.
@@ -314,8 +372,7 @@ fn remembered(new: TensorType) -> Arc<TensorType> {
     of
 }
 
-/// The type of a node that does this. Where the op is known, so is most of what is asked of it.
-#[inline(always)]
+/// The type of a node that does this.
 #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     match op {
@@ -325,9 +382,37 @@ pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     }
 }
 
+/// The type of `op` on one of these tensors.
+#[inline]
+pub(crate) fn unary_type(op: UnaryOp, of: &Arc<TensorType>) -> Arc<NodeType> {
+    by_code(unary_code(op), of, |near| matches!(near, Op::Unary(near) if *near == op), || Op::Unary(op))
+}
+
+/// The type of `op` on two of these tensors.
+#[inline]
+pub(crate) fn binary_type(op: BinaryOp, of: &Arc<TensorType>) -> Arc<NodeType> {
+    by_code(binary_code(op), of, |near| matches!(near, Op::Binary(near) if *near == op), || Op::Binary(op))
+}
+
+/// The type of a run-time number in one of these tensors.
+#[inline]
+pub(crate) fn scalar_type(of: &Arc<TensorType>) -> Arc<NodeType> {
+    by_code(SCALAR, of, |near| matches!(near, Op::Scalar), || Op::Scalar)
+}
+
+/// The type of an op that a code says all of: it is made only if the thread has not met it.
 #[inline(always)]
+fn by_code(code: u64, of: &Arc<TensorType>, is: impl Fn(&Op) -> bool, op: impl FnOnce() -> Op) -> Arc<NodeType> {
+    let place = place(hash_code(code, of.hash));
+    match MET.try_with(|met| met.borrow().node(place, |near| Arc::ptr_eq(&near.of, of) && is(&near.op))) {
+        Ok(Some(near)) => near,
+        _ => first_met(&op(), of, place),
+    }
+}
+
+#[inline]
 fn common(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
-    let place = hash_node(op, of.hash) as usize % NEAR;
+    let place = place(hash_node(op, of.hash));
     match MET.try_with(|met| met.borrow().node(place, |near| near.is(op, of))) {
         Ok(Some(near)) => near,
         _ => first_met(op, of, place),

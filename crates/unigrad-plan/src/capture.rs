@@ -126,20 +126,31 @@ struct Room {
     nodes: usize,
     inputs: usize,
     externals: usize,
+    scalars: usize,
+    /// Of the walk's own lists.
+    steps: usize,
+    found: usize,
 }
 
 thread_local! {
     /// Of the thread's last capture: the next one is mostly that of the same program's next step, and begins with room for as much.
-    static ROOM: Cell<Room> = const { Cell::new(Room { nodes: 0, inputs: 0, externals: 0 }) };
+    static ROOM: Cell<Room> = const { Cell::new(Room { nodes: 0, inputs: 0, externals: 0, scalars: 0, steps: DEPTH, found: DEPTH }) };
 }
 
 impl Room {
     /// More is asked for when it is needed.
     const MOST: usize = 1 << 14;
 
-    fn of(capture: &Capture) -> Room {
-        let room = |len: usize| len.min(Room::MOST);
-        Room { nodes: room(capture.nodes.len()), inputs: room(capture.inputs.len()), externals: room(capture.externals.len()) }
+    fn of(walk: &Walk) -> Room {
+        let (capture, room) = (&walk.capture, |len: usize| len.min(Room::MOST));
+        Room {
+            nodes: room(capture.nodes.len()),
+            inputs: room(capture.inputs.len()),
+            externals: room(capture.externals.len()),
+            scalars: room(capture.scalars.len()),
+            steps: room(walk.steps.capacity()),
+            found: room(walk.found.capacity()),
+        }
     }
 }
 
@@ -174,7 +185,7 @@ impl Capture {
             inputs: Vec::with_capacity(room.inputs),
             externals: Vec::with_capacity(room.externals),
             donatable: Vec::new(),
-            scalars: Vec::new(),
+            scalars: Vec::with_capacity(room.scalars),
             sizes: Vec::new(),
             named: Vec::new(),
             outputs: Vec::new(),
@@ -185,7 +196,7 @@ impl Capture {
         };
         let newest = targets.iter().map(Expr::id).max().unwrap_or(0); // DEFAULT: without targets there is nothing to walk
         let position = NodeIndex::new(newest);
-        let (steps, found) = (Vec::with_capacity(DEPTH), Vec::with_capacity(DEPTH));
+        let (steps, found) = (Vec::with_capacity(room.steps), Vec::with_capacity(room.found));
         let mut walk = Walk { capture, position, steps, found, has_names: false };
         for target in targets {
             walk.all_below(resolve(target))?;
@@ -202,13 +213,13 @@ impl Capture {
                 return Ok(walk.capture);
             }
         }
+        ROOM.set(Room::of(&walk));
         let Walk { mut capture, position, has_names, .. } = walk;
         capture.find_outputs(targets, &position)?;
         if has_names {
             capture.find_sizes();
         }
         capture.key = capture.hash();
-        ROOM.set(Room::of(&capture));
         Ok(capture)
     }
 
@@ -363,7 +374,7 @@ impl Walk {
         let inputs = expr.inputs();
         let Some((first, others)) = inputs.split_first() else {
             drop(inputs);
-            self.leave(expr, 0)?;
+            self.made_of_nothing(expr)?;
             return Ok(Entered::Captured);
         };
         let n_inputs = inputs.len() as u32;
@@ -412,6 +423,11 @@ impl Walk {
         let number = expr.node_type().number();
         self.add(expr, role, number, begin, 0);
         Ok(())
+    }
+
+    /// Captures a node that has no inputs but is computed.
+    fn made_of_nothing(&mut self, expr: Expr) -> Result<(), Arc<Error>> {
+        self.leave(expr, 0)
     }
 
     /// Captures a node whose inputs were found last.

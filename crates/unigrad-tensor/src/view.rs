@@ -6,7 +6,7 @@ use crate::{
     index::element_from_end,
     promotion::refuse_mixed,
 };
-use unigrad_graph::{DType, ErrorKind, Expr, Inputs, Literal, MAX_RANK, PadAxis, Shape, SliceAxis, numel};
+use unigrad_graph::{DType, ErrorKind, Expr, Inputs, Literal, MAX_RANK, PadAxis, Shape, SliceAxis};
 
 /// What [`Tensor::pad_with`] puts around a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ fn try_reshape(x: Expr, ints: &[i64]) -> Result<Expr, Expr> {
         for (to, size) in sizes.iter_mut().zip(ints) {
             (*to, all) = (*size as usize, all | *size);
         }
-        if all >= 0 && numel(sizes) == x.numel() {
+        if all >= 0 {
             return Ok(x.reshape_with(sizes));
         }
     }
@@ -347,7 +347,8 @@ impl Tensor {
     /// One after another along an axis; dtypes promote.
     #[track_caller]
     pub fn concat(tensors: &[&Tensor], axis: isize) -> Tensor {
-        let mut exprs: Inputs = tensors.iter().map(|tensor| tensor.expr()).collect();
+        let mut exprs = Inputs::with_capacity(tensors.len());
+        tensors.iter().for_each(|tensor| exprs.push(tensor.expr()));
         let Some(first) = exprs.first() else {
             return Tensor::fail(ErrorKind::Argument, "concat", "no tensors given", "give at least one", &[]);
         };

@@ -1,6 +1,6 @@
 //! Matrix products and convolutions.
 
-use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp, is_countable};
+use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp, is_countable, types};
 use std::sync::Arc;
 
 impl Expr {
@@ -30,7 +30,7 @@ impl Expr {
         let mut shape = Shape::from_slice(a);
         shape[rank - 1] = b[rank - 1];
         let dtype = self.dtype();
-        Expr::new(Op::MatMul, [self, other], shape, dtype)
+        Expr::coded((types::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], &shape, dtype)
     }
 
     /// Convolution (cross-correlation, as in every framework): x `[n, c, spatial..]` with w `[o, c / groups, kernel..]`.

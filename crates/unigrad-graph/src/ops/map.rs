@@ -1,10 +1,6 @@
 //! Maps: one result per element, from the elements at the same place.
 
-use crate::{
-    Expr, Inputs, Op,
-    autograd::Vjp,
-    node::{IntoInputs, foldable_scalar},
-};
+use crate::{Expr, Op, autograd::Vjp, node::foldable_scalar};
 use unigrad_scalar::{BinaryOp, DType, Formula, Term, UnaryClass, UnaryOp};
 
 impl Expr {
@@ -28,7 +24,11 @@ impl Expr {
         if !class.takes(dtype) {
             return Expr::dtype_error(op.name(), format!("wants {}, got {dtype}", class.wants()), &[&self]);
         }
-        Expr::like_first(&Op::Unary(op), [self].into_inputs(), if class.gives_bool() { DType::Bool } else { dtype })
+        if class.gives_bool() && dtype != DType::Bool {
+            let of = self.tensor_type().clone();
+            return Expr::like(Op::Unary(op), [self], &of, DType::Bool);
+        }
+        Expr::of_one(op, self)
     }
 
     /// An elementwise op of two arguments of one shape and dtype.
@@ -73,7 +73,11 @@ impl Expr {
             let shape = self.shape().clone();
             return Expr::new(Op::Binary(op), [self, other], shape, result);
         }
-        Expr::like_first(&Op::Binary(op), Inputs::from_buf([self, other]), result)
+        if result != dtype {
+            let of = self.tensor_type().clone();
+            return Expr::like(Op::Binary(op), [self, other], &of, result);
+        }
+        Expr::of_two(op, [self, other])
     }
 
     /// `if self { yes } else { no }`; `self` is `Bool`.
@@ -118,7 +122,8 @@ impl Expr {
                 return self.scalar_like(value.cast(dtype));
             }
         }
-        Expr::like_first(&Op::Cast, [self].into_inputs(), dtype)
+        let of = self.tensor_type().clone();
+        Expr::like(Op::Cast, [self], &of, dtype)
     }
 
     /// The same bits as another dtype of the same size.

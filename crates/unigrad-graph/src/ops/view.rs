@@ -4,8 +4,13 @@
 //! told apart; the planner folds them. Only [`Expr::expand`], to the shape that is there, returns the node itself.
 
 use crate::{
-    Expr, Inputs, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, node::foldable_scalar, numel, shape::shape_of, traits::Traits,
-    types::same_sizes,
+    Expr, Inputs, Op, PadAxis, Shape, SliceAxis,
+    autograd::Vjp,
+    node::foldable_scalar,
+    numel,
+    shape::shape_of,
+    traits::Traits,
+    types::{self, same_sizes},
 };
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal, ScatterMode};
@@ -27,14 +32,17 @@ impl Expr {
             return self.identity();
         }
         if numel(shape) != self.numel() {
-            let message = format!("{:?} has {} elements, {shape:?} has {}", self.shape(), self.numel(), numel(shape));
+            let message = match numel(shape) {
+                usize::MAX => format!("{shape:?} has more elements than can be counted"),
+                other => format!("{:?} has {} elements, {shape:?} has {other}", self.shape(), self.numel()),
+            };
             return Expr::shape_error("reshape", message, &[&self]);
         }
         if let Some(same) = self.spread_leaf(shape) {
             return same;
         }
         let dtype = self.dtype();
-        Expr::new(Op::Reshape, [self], shape, dtype)
+        Expr::coded((types::RESHAPE, |op| matches!(op, Op::Reshape)), || Op::Reshape, [self], shape, dtype)
     }
 
     /// Axis `i` of the result is axis `perm[i]`.
@@ -64,15 +72,13 @@ impl Expr {
         }
         let shape = shape_of(rank, |i| self.shape()[perm[i]]);
         let mut few = [0_u8; 8];
-        let order = match few.get_mut(..rank) {
-            Some(order) => {
-                order.iter_mut().zip(perm).for_each(|(to, p)| *to = *p as u8);
-                SmallVec::from_buf_and_len(few, rank)
-            }
-            None => perm.iter().map(|p| *p as u8).collect(),
-        };
         let dtype = self.dtype();
-        Expr::new(Op::Permute(order), [self], shape, dtype)
+        let Some(order) = few.get_mut(..rank) else {
+            return Expr::new(Op::Permute(perm.iter().map(|p| *p as u8).collect()), [self], shape, dtype);
+        };
+        order.iter_mut().zip(perm).for_each(|(to, p)| *to = *p as u8);
+        let is = |op: &Op| matches!(op, Op::Permute(met) if met.len() == order.len() && met.iter().zip(&*order).all(|(a, b)| a == b));
+        Expr::coded((types::permute_code(order), is), || Op::Permute(SmallVec::from_slice(order)), [self], &shape, dtype)
     }
 
     /// NumPy's `broadcast_to`.
@@ -96,7 +102,7 @@ impl Expr {
             return same;
         }
         let dtype = self.dtype();
-        Expr::new(Op::Expand, [self], shape, dtype)
+        Expr::coded((types::EXPAND, |op| matches!(op, Op::Expand)), || Op::Expand, [self], shape, dtype)
     }
 
     /// A part, with steps; one entry per axis.
@@ -125,6 +131,11 @@ impl Expr {
             return self.identity();
         }
         let shape = shape_of(axes.len(), |i| axes[i].len);
+        let dtype = self.dtype();
+        if axes.iter().all(|axis| axis.len > 1 || (axis.step == 1 && (axis.len == 1 || axis.start == 0))) {
+            let is = |op: &Op| matches!(op, Op::Slice(met) if met.len() == axes.len() && met.iter().zip(axes).all(|(a, b)| a == b));
+            return Expr::coded((types::slice_code(axes), is), || Op::Slice(axes.into()), [self], &shape, dtype);
+        }
         let mut plain: Box<[SliceAxis]> = axes.into();
         for axis in &mut plain {
             // Where there is at most one element, its distance to the next is any.
@@ -134,7 +145,6 @@ impl Expr {
                 _ => {}
             }
         }
-        let dtype = self.dtype();
         Expr::new(Op::Slice(plain), [self], shape, dtype)
     }
 
@@ -215,7 +225,8 @@ impl Expr {
         let mut shape = Shape::from_slice(first.shape());
         shape[axis] = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.shape()[axis]));
         let dtype = first.dtype();
-        Expr::new(Op::Concat { axis }, parts, shape, dtype)
+        let is = |op: &Op| matches!(op, Op::Concat { axis: met } if *met == axis);
+        Expr::coded((types::concat_code(axis), is), || Op::Concat { axis }, parts, &shape, dtype)
     }
 
     /// Sliding windows; see [`Op::Window`].

@@ -33,6 +33,7 @@ pub enum UnaryClass {
 
 impl UnaryClass {
     /// Whether a kernel may ask for the function of this dtype.
+    #[inline]
     pub const fn takes(self, dtype: DType) -> bool {
         match self {
             UnaryClass::Number => !matches!(dtype, DType::Bool),
@@ -44,6 +45,7 @@ impl UnaryClass {
     }
 
     /// Whether the result is `Bool` whatever the argument's dtype.
+    #[inline]
     pub const fn gives_bool(self) -> bool {
         matches!(self, UnaryClass::Test | UnaryClass::Truth)
     }
