@@ -370,9 +370,7 @@ impl Expr {
     fn made(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
         let traits = node_type.traits.of_node(below);
         let (id, origin) = (NEXT.fetch_add(1, Ordering::Relaxed), Origin::current());
-        if let Some(mut spare) = release::spare()
-            && let Some(node) = Arc::get_mut(&mut spare)
-        {
+        if let Some(mut spare) = release::spare() {
             // Of the node before, the inputs and the result are gone; its type goes now.
             let Node {
                 id: own_id,
@@ -384,7 +382,7 @@ impl Expr {
                 scalar: own_scalar,
                 inputs: list,
                 result: _,
-            } = node;
+            } = spare.node();
             *own_id = id;
             *own_type = node_type;
             *own_origin = origin;
@@ -399,7 +397,7 @@ impl Expr {
                 // It has neither content nor memory elsewhere, and to look for some costs as much as all the rest.
                 std::mem::forget(before);
             }
-            return Expr::of_node(spare);
+            return Expr::of_node(spare.filled());
         }
         Expr::first_made(node_type, inputs, traits, scalar, id, origin)
     }

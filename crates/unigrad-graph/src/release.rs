@@ -30,7 +30,7 @@ struct Left {
     /// Whether the thread is at it.
     begun: bool,
     /// Without inputs or result; no other handle refers to any.
-    spare: Vec<Arc<Node>>,
+    spare: Vec<Spare>,
 }
 
 thread_local! {
@@ -42,10 +42,29 @@ const KEPT: usize = 1024;
 /// Nodes whose memory a thread keeps: 2 MiB.
 const SPARE: usize = 1 << 14;
 
-/// A node without content, if the thread has one; no other handle refers to it.
+/// A node without content, if the thread has one.
 #[inline]
-pub(crate) fn spare() -> Option<Arc<Node>> {
+pub(crate) fn spare() -> Option<Spare> {
     LEFT.try_with(|left| left.borrow_mut().spare.pop()).ok().flatten()
+}
+
+/// A node that no other handle refers to, strong or weak: it has neither inputs nor a result.
+pub(crate) struct Spare(Arc<Node>);
+
+impl Spare {
+    /// The node, to be filled.
+    #[inline]
+    pub(crate) fn node(&mut self) -> &mut Node {
+        // SAFETY: `Begun::end` alone makes a `Spare`, of a node that `Arc::get_mut` has just said to be its handle's alone; no handle is made from
+        // it before `filled`, which takes it. So nothing else refers to the node as long as `self` is borrowed.
+        unsafe { &mut *Arc::as_ptr(&self.0).cast_mut() }
+    }
+
+    /// The node, with its new content.
+    #[inline]
+    pub(crate) fn filled(self) -> Arc<Node> {
+        self.0
+    }
 }
 
 /// The last handle to a node goes.
@@ -63,7 +82,7 @@ pub(crate) fn inputs(inputs: Inputs) {
 #[derive(Default)]
 struct Begun {
     nodes: Vec<Arc<Node>>,
-    spare: Vec<Arc<Node>>,
+    spare: Vec<Spare>,
 }
 
 impl Drop for Begun {
@@ -100,7 +119,7 @@ impl Begun {
             own.result.take();
         }
         if !own.traits.has(Traits::OWN_TYPE) && self.spare.len() < SPARE {
-            self.spare.push(node);
+            self.spare.push(Spare(node));
         }
     }
 
@@ -164,5 +183,76 @@ impl Drop for Node {
         if matches!(self.node_type.op, Op::Custom(_)) {
             drop_iteratively(Remains::Gradient(std::mem::replace(&mut self.node_type, types::spare())));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, Expr, Literal};
+
+    fn leaf() -> Expr {
+        Expr::scalar(Literal::float(DType::F32, 1.0), &[3], 0)
+    }
+
+    fn n_spare() -> usize {
+        LEFT.with(|left| left.borrow().spare.len())
+    }
+
+    #[test]
+    fn a_weak_handle_never_sees_the_next_node() {
+        let weak = leaf().neg().downgrade();
+        assert!(weak.upgrade().is_none());
+        let others: Vec<Expr> = (0..10).map(|_| leaf().exp()).collect();
+        assert!(weak.upgrade().is_none() && !weak.is_alive());
+        let kept = others[0].downgrade();
+        assert!(kept.upgrade().is_some_and(|node| node.same(&others[0])));
+    }
+
+    #[test]
+    fn nodes_are_made_of_those_that_went_and_nothing_of_them_is_left() {
+        let used = leaf();
+        used.set_data(Arc::new(7_u8));
+        used.set_consumed();
+        assert!(used.claim().take());
+        let user = used.neg().add(&used.abs());
+        drop((used, user));
+        let n = n_spare();
+        assert!(n >= 4, "{n}");
+        let id = crate::next_id();
+        let fresh = leaf().tanh();
+        assert_eq!(n_spare(), n - 2);
+        assert!(fresh.data().is_none() && !fresh.is_consumed() && fresh.claim().is_free() && fresh.reference_count() == 1);
+        let input = fresh.input(0).unwrap();
+        assert!(input.data().is_none() && !input.is_consumed() && input.claim().is_free() && input.inputs().is_empty());
+        assert!(input.id() >= id && fresh.id() > input.id() && input.scalar_value().is_some());
+    }
+
+    #[test]
+    fn a_thread_keeps_so_many_and_gives_the_others_back() {
+        let mut chain = leaf();
+        for _ in 0..3 * SPARE {
+            chain = chain.neg();
+        }
+        drop(chain);
+        assert_eq!(n_spare(), SPARE);
+    }
+
+    #[test]
+    fn what_one_thread_made_another_one_may_end() {
+        let shared: Vec<Expr> = (0..50).map(|_| leaf().exp()).collect();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                let own = shared.clone();
+                scope.spawn(move || {
+                    for round in 0..200 {
+                        let made: Vec<Expr> = own.iter().map(|x| x.neg().add(x)).collect();
+                        assert!(made.iter().all(|node| node.inputs().len() == 2 && node.data().is_none()), "{round}");
+                    }
+                    drop(own);
+                });
+            }
+            drop(shared);
+        });
     }
 }

@@ -291,17 +291,22 @@ fn known<T: Eq + Hash>(table: &Mutex<Known<T>>, new: T) -> Arc<T> {
 
 /// Those that a thread has met, by hash: it takes no lock for them.
 struct Near {
-    types: Box<[Option<Arc<TensorType>>]>,
-    nodes: Box<[Option<Arc<NodeType>>]>,
+    types: Box<[Option<Arc<TensorType>>; NEAR]>,
+    nodes: Box<[Option<Arc<NodeType>>; NEAR]>,
 }
 
 impl Near {
+    #[cold]
+    fn beside(&self, place: usize) -> Option<&Arc<NodeType>> {
+        self.nodes[place ^ 1].as_ref()
+    }
+
     /// The one at this place, or at the place beside it, that is what is looked for: two that many nodes have in turn may share a place.
     #[inline(always)]
     fn node(&self, place: usize, is: impl Fn(&NodeType) -> bool) -> Option<Arc<NodeType>> {
         match &self.nodes[place] {
             Some(near) if is(near) => Some(near.clone()),
-            _ => self.nodes[place ^ 1].as_ref().filter(|near| is(near)).cloned(),
+            _ => self.beside(place).filter(|near| is(near)).cloned(),
         }
     }
 }
@@ -309,8 +314,8 @@ impl Near {
 /// A power of two: many more than there are in a large model's step.
 const NEAR: usize = 2048;
 
-fn empty<T>() -> Box<[Option<Arc<T>>]> {
-    (0..NEAR).map(|_| None).collect()
+fn empty<T>() -> Box<[Option<Arc<T>>; NEAR]> {
+    Box::new([const { None }; NEAR])
 }
 
 thread_local! {
@@ -509,6 +514,34 @@ mod tests {
         // Each thread keeps those that it met last.
         assert!(count <= 2 * LEAST, "{count} of {}", 20 * LEAST);
         assert!(Arc::ptr_eq(&kept, &node_type(&constant(0), &of)));
+    }
+
+    #[test]
+    fn a_type_is_found_in_any_way_that_is_asked() {
+        let of = tensor_type(&[5, 7], DType::F32, 3);
+        for op in UnaryOp::ALL {
+            assert!(Arc::ptr_eq(&unary_type(*op, &of), &node_type(&Op::Unary(*op), &of)));
+            assert!(Arc::ptr_eq(&unary_type(*op, &of), &met_node(&Op::Unary(*op), &[5, 7], DType::F32, 3).unwrap()));
+        }
+        for op in BinaryOp::ALL {
+            assert!(Arc::ptr_eq(&node_type(&Op::Binary(*op), &of), &binary_type(*op, &of)));
+        }
+        assert!(Arc::ptr_eq(&scalar_type(&of), &node_type(&Op::Scalar, &of)));
+        let axes = |start| [SliceAxis { start, step: 1, len: 3 }, SliceAxis { start: 0, step: -2, len: 2 }];
+        let orders: [&[u8]; 2] = [&[1, 0], &[0, 1]];
+        let coded = |code, op: Op| {
+            let made = node_type(&op, &of);
+            let met = met_code(code, |met| *met == op, &[5, 7], DType::F32, 3);
+            assert!(met.is_some_and(|met| Arc::ptr_eq(&met, &made)), "{op:?}");
+        };
+        (0..3).for_each(|start| coded(slice_code(&axes(start)), Op::Slice(axes(start).into())));
+        orders.iter().for_each(|order| coded(permute_code(order), Op::Permute((*order).into())));
+        (0..2).for_each(|axis| coded(concat_code(axis), Op::Concat { axis }));
+        coded(RESHAPE, Op::Reshape);
+        coded(EXPAND, Op::Expand);
+        coded(MATMUL, Op::MatMul);
+        // Another shape is another type.
+        assert!(met_code(MATMUL, |met| matches!(met, Op::MatMul), &[7, 5], DType::F32, 3).is_none());
     }
 
     #[test]

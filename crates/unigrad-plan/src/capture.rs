@@ -437,20 +437,18 @@ impl Walk {
             return Err(not_walked(&expr));
         };
         let begin = self.capture.inputs.len();
-        let mut below = Below { all: 0, first: NOT_CHEAP };
+        let mut below = 0_u32;
         for position in &self.found[from..] {
             let Some(input) = self.capture.nodes.get_mut(*position as usize) else {
                 return Err(not_walked(&expr));
             };
             input.uses += 1;
-            below.all = below.all.saturating_add(input.operations);
+            below = below.saturating_add(input.operations);
             self.capture.inputs.push(*position);
         }
-        if let (Op::Custom(_), Some(first)) = (expr.op(), self.found.get(from)) {
-            below.first = self.capture.nodes[*first as usize].operations;
-        }
+        let first = || self.found.get(from).map(|first| self.capture.nodes[*first as usize].operations);
+        let (operations, number) = (operations(expr.op(), below, first), expr.node_type().number());
         self.found.truncate(from);
-        let (operations, number) = (operations(expr.op(), below), expr.node_type().number());
         self.add(expr, Role::Compute, number, begin, operations);
         Ok(())
     }
@@ -539,19 +537,12 @@ fn copies(targets: &[Expr], newest: NodeId) -> Result<(Vec<Expr>, Option<Expr>),
     Ok((copies, None))
 }
 
-/// Operations per element of a node's inputs.
-#[derive(Clone, Copy)]
-struct Below {
-    all: u32,
-    first: u32,
-}
-
 /// What a computed node costs per element, from data. A node that only rearranges what is in memory, or that few operations per element make
 /// from it, is not worth storing for a reader that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
 #[inline]
-fn operations(op: &Op, below: Below) -> u32 {
+fn operations(op: &Op, below: u32, first: impl FnOnce() -> Option<u32>) -> u32 {
     match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Where => below.all.saturating_add(1),
+        Op::Unary(_) | Op::Binary(_) | Op::Where => below.saturating_add(1),
         Op::Reshape
         | Op::Permute(_)
         | Op::Expand
@@ -560,9 +551,9 @@ fn operations(op: &Op, below: Below) -> u32 {
         | Op::Iota { .. }
         | Op::Cast
         | Op::Window { .. }
-        | Op::Variable(_) => below.all,
+        | Op::Variable(_) => below,
         // Its value is its first input; what its gradient needs is not computed for it.
-        Op::Custom(_) => below.first,
+        Op::Custom(_) => first().unwrap_or(NOT_CHEAP),
         _ => NOT_CHEAP,
     }
 }
@@ -604,6 +595,7 @@ impl Capture {
         let mut pinned = held.clone();
         self.held = held;
         self.donatable = vec![false; self.externals.len()];
+        let (wanted, pinned) = (&wanted[..self.nodes.len()], &mut pinned[..self.nodes.len()]);
         for (i, node) in self.nodes.iter().enumerate().rev() {
             let stays = match node.role {
                 Role::Compute if wanted[i] => node.expr.needs_grad() && !node.expr.is_consumed(),

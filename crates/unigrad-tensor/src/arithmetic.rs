@@ -65,6 +65,7 @@ operands!(
     K => |x| Operand::Value(Value::Constant(x.0)),
 );
 
+#[inline(always)]
 #[track_caller]
 fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, Expr> {
     if a.is_invalid() {
@@ -105,21 +106,30 @@ fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, 
     Ok(a.binary_with(op, b))
 }
 
+/// Apart from the methods, which are generic and so are compiled in every program's own crates.
+#[track_caller]
+fn binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Tensor {
+    Tensor::from_result(try_binary(op, a, b, swapped))
+}
+
 impl Tensor {
+    #[inline]
     #[track_caller]
     pub(crate) fn binary(&self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, self.expr(), other.into(), false))
+        binary(op, self.expr(), other.into(), false)
     }
 
     /// As [`Tensor::binary`], of a tensor that nothing else needs.
+    #[inline]
     #[track_caller]
     fn into_binary(self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, self.into_expr(), other.into(), false))
+        binary(op, self.into_expr(), other.into(), false)
     }
 
+    #[inline]
     #[track_caller]
     fn binary_swapped(&self, op: BinaryOp, left: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, self.expr(), left.into(), true))
+        binary(op, self.expr(), left.into(), true)
     }
 
     /// A function of real numbers: integers and bools become `f32`.

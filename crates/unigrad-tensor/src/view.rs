@@ -82,7 +82,12 @@ impl Tensor {
     /// The same elements in row-major order; one size may be -1 and is found out.
     #[track_caller]
     pub fn reshape(&self, shape: impl Ints) -> Tensor {
-        Tensor::from_result(try_reshape(self.expr(), &shape.ints()))
+        self.reshape_ints(&shape.ints())
+    }
+
+    #[track_caller]
+    fn reshape_ints(&self, ints: &[i64]) -> Tensor {
+        Tensor::from_result(try_reshape(self.expr(), ints))
     }
 
     /// Another name for [`Tensor::reshape`].
