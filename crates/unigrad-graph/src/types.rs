@@ -157,7 +157,6 @@ impl NodeType {
 
 /// Whether both are equal: most ops have one attribute at most, and a call to compare them costs more.
 #[inline(always)]
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others are compared as they are")]
 fn same_op(a: &Op, b: &Op) -> bool {
     match (a, b) {
         (Op::Unary(a), Op::Unary(b)) => a == b,

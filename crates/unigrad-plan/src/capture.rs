@@ -553,6 +553,7 @@ fn operations(op: &Op, below: u32, first: impl FnOnce() -> Option<u32>) -> u32 {
         | Op::Window { .. }
         | Op::Variable(_) => below,
         // Its value is its first input; what its gradient needs is not computed for it.
+        // DEFAULT: a function of nothing is stored, as is all that is not known to be cheap.
         Op::Custom(_) => first().unwrap_or(NOT_CHEAP),
         _ => NOT_CHEAP,
     }
