@@ -42,6 +42,7 @@ impl Claim {
     }
 
     /// Whether one evaluation has it alone.
+    #[inline]
     pub fn is_taken(&self) -> bool {
         self.0.load(Ordering::Acquire) == ALONE
     }

@@ -72,14 +72,21 @@ impl NodeIndex {
     pub fn insert(&mut self, id: NodeId, number: u32) {
         let distance = self.distance(id);
         self.len += 1;
-        if distance >= self.near.len() {
-            if distance >= NEAR + NEAR_PER_NODE * self.len {
-                self.nearest_far = self.nearest_far.min(distance);
-                self.far.insert(id, number);
-                return;
-            }
-            self.near.resize((distance + 1).next_power_of_two(), (0, 0));
+        match self.near.get_mut(distance) {
+            Some(entry) => *entry = (self.round, number),
+            None => self.insert_beyond(id, distance, number),
         }
+    }
+
+    /// As [`NodeIndex::insert`], beyond the table's end.
+    #[cold]
+    fn insert_beyond(&mut self, id: NodeId, distance: usize, number: u32) {
+        if distance >= NEAR + NEAR_PER_NODE * self.len {
+            self.nearest_far = self.nearest_far.min(distance);
+            self.far.insert(id, number);
+            return;
+        }
+        self.near.resize((distance + 1).next_power_of_two(), (0, 0));
         self.near[distance] = (self.round, number);
     }
 }

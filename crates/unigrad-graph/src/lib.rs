@@ -19,7 +19,9 @@ mod loops;
 mod node;
 mod op;
 pub mod ops;
+mod release;
 mod shape;
+mod traits;
 mod types;
 
 pub use ancestors::Below;

@@ -1,22 +1,25 @@
 //! Nodes, and the handle to one.
 
 use crate::{
-    Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, is_countable, numel,
+    Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, is_countable,
     op::InvalidOp,
+    release,
     shape::MAX_RANK,
+    traits::Traits,
     types::{self, NodeType, TensorType},
 };
 use smallvec::SmallVec;
 use std::{
     any::Any,
-    cell::{Cell, RefCell},
+    cell::Cell,
     fmt,
+    mem::ManuallyDrop,
     sync::{
         Arc, OnceLock, RwLock, RwLockReadGuard, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
-use unigrad_scalar::{DType, Format, Literal, Origin};
+use unigrad_scalar::{BinaryOp, DType, Format, Literal, Origin, UnaryOp};
 
 /// A node's place in creation order: inputs come before their users.
 pub type NodeId = u64;
@@ -66,72 +69,23 @@ pub type Storage = Arc<dyn Any + Send + Sync>;
 /// One op of the graph. Immutable but for two things that evaluation does: it puts the result in, and lets the inputs go.
 ///
 /// Small, for a training step makes thousands: what many nodes have in common is in their [`NodeType`], what few have is apart.
+///
+/// When the last handle goes, its memory may become another node's ([`crate::release`]): all fields are written anew then, in [`Expr::made`].
 pub struct Node {
     id: NodeId,
-    node_type: Arc<NodeType>,
+    pub(crate) node_type: Arc<NodeType>,
     origin: Origin,
-    traits: Traits,
+    pub(crate) traits: Traits,
     consumed: AtomicBool,
     claim: Claim,
     /// The bits of an `Op::Scalar`'s value.
     scalar: u64,
     inputs: RwLock<Inputs>,
-    result: OnceLock<Box<Evaluated>>,
-}
-
-/// What a node is, as far as every node that is made from it asks: one look at each input tells all.
-#[derive(Clone, Copy)]
-struct Traits(u8);
-
-impl Traits {
-    /// It carries an error.
-    const INVALID: u8 = 1;
-    /// Its dtype computes nothing.
-    const ONLY_STORES: u8 = 2;
-    /// A gradient may flow through it.
-    const NEEDS_GRAD: u8 = 4;
-    /// One of its axes has a name.
-    const NAMED: u8 = 8;
-
-    /// Of a node that does this, whatever its inputs are.
-    #[inline]
-    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
-    fn of(op: &Op, dtype: DType) -> Traits {
-        let own = match op {
-            Op::Invalid(_) => Traits::INVALID,
-            Op::Variable(_) => Traits::NEEDS_GRAD,
-            _ => 0,
-        };
-        Traits(own | if dtype.only_stores() { Traits::ONLY_STORES } else { 0 })
-    }
-
-    /// A node's own and what any of its inputs is, or what there is in its place.
-    #[inline]
-    #[track_caller]
-    fn judged(op: &Op, inputs: &[Expr], dtype: DType) -> Result<(Traits, Traits), Expr> {
-        let traits = (Traits::of(op, dtype), Traits::any(inputs));
-        if (traits.0.0 | traits.1.0) & (Traits::INVALID | Traits::ONLY_STORES) != 0
-            && let Some(instead) = Expr::refused(op, inputs, dtype)
-        {
-            return Err(instead);
-        }
-        Ok(traits)
-    }
-
-    /// What any of them is.
-    #[inline]
-    fn any(inputs: &[Expr]) -> Traits {
-        Traits(inputs.iter().fold(0, |all, input| all | input.0.traits.0))
-    }
-
-    #[inline]
-    fn has(self, traits: u8) -> bool {
-        self.0 & traits != 0
-    }
+    pub(crate) result: OnceLock<Box<Evaluated>>,
 }
 
 /// What evaluation leaves in a node.
-struct Evaluated {
+pub(crate) struct Evaluated {
     data: Storage,
     /// What the inputs were, for those who ask for a gradient after they were let go.
     below: OnceLock<Arc<Below>>,
@@ -145,8 +99,21 @@ pub fn next_id() -> NodeId {
 }
 
 /// A cheap, shared handle to a [`Node`]. The constructors of ops are in [`crate::ops`].
+///
+/// The node is taken out when the handle goes, and only then.
 #[derive(Clone)]
-pub struct Expr(Arc<Node>);
+pub struct Expr(ManuallyDrop<Arc<Node>>);
+
+impl Drop for Expr {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: nothing sees the field after its handle has gone.
+        let node = unsafe { ManuallyDrop::take(&mut self.0) };
+        if Arc::strong_count(&node) == 1 {
+            release::last(node);
+        }
+    }
+}
 
 /// A handle that does not keep its node alive.
 #[derive(Clone, Debug)]
@@ -155,7 +122,7 @@ pub struct WeakExpr(Weak<Node>);
 impl WeakExpr {
     /// The node, if something keeps it alive.
     pub fn upgrade(&self) -> Option<Expr> {
-        self.0.upgrade().map(Expr)
+        self.0.upgrade().map(Expr::of_node)
     }
 
     /// Whether something keeps the node alive.
@@ -234,7 +201,20 @@ pub fn grad_enabled() -> bool {
 }
 
 impl Expr {
+    fn of_node(node: Arc<Node>) -> Expr {
+        Expr(ManuallyDrop::new(node))
+    }
+
+    /// The node of a handle that nothing else needs.
+    #[inline]
+    pub(crate) fn into_node(self) -> Arc<Node> {
+        let mut handle = ManuallyDrop::new(self);
+        // SAFETY: the handle is never dropped, so its node is taken once.
+        unsafe { ManuallyDrop::take(&mut handle.0) }
+    }
+
     /// Makes a node. Callers (the constructors in [`crate::ops`]) have checked the op's rules.
+    #[inline]
     #[track_caller]
     pub(crate) fn new(op: Op, inputs: impl IntoInputs, shape: impl AsRef<[usize]>, dtype: DType) -> Expr {
         let inputs = inputs.into_inputs();
@@ -242,35 +222,79 @@ impl Expr {
         Expr::with(op, inputs, shape, dtype, device, None)
     }
 
+    #[inline]
     #[track_caller]
     pub(crate) fn with(op: Op, inputs: Inputs, shape: impl AsRef<[usize]>, dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
-        if Traits::any(&inputs).has(Traits::NAMED) {
+        let below = Traits::any(&inputs);
+        if below.has(Traits::NAMED) {
             return dims::node(&op, inputs, shape.as_ref(), dtype, device);
         }
-        Expr::plain(&op, inputs, shape.as_ref(), dtype, device, scalar)
+        Expr::unnamed(&op, inputs, below, shape.as_ref(), dtype, device, scalar)
+    }
+
+    /// As [`Expr::new`], of an op that is made only if the thread has not met it: it has this code, and `is` tells it from others.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn coded(
+        (code, is): (u64, impl Fn(&Op) -> bool),
+        op: impl FnOnce() -> Op,
+        inputs: impl IntoInputs,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Expr {
+        let inputs = inputs.into_inputs();
+        let below = Traits::any(&inputs);
+        if let (Some(first), false) = (inputs.first(), below.has(Traits::NAMED))
+            && let Some(node_type) = types::met_code(code, is, shape, dtype, first.device())
+        {
+            return Expr::judged(node_type, inputs, below, 0);
+        }
+        Expr::new(op(), inputs, shape, dtype)
     }
 
     /// A node whose axes have no names.
-    #[inline]
     #[track_caller]
     pub(crate) fn plain(op: &Op, inputs: Inputs, shape: &[usize], dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
+        let below = Traits::any(&inputs);
+        Expr::unnamed(op, inputs, below, shape, dtype, device, scalar)
+    }
+
+    /// A node whose axes have no names, of inputs of which any is this.
+    #[track_caller]
+    fn unnamed(op: &Op, inputs: Inputs, below: Traits, shape: &[usize], dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
+        let met = types::met_node(op, shape, dtype, device);
+        let node_type = match met {
+            Some(met) => met,
+            None => match Expr::first_of(op, &inputs, shape, dtype, device) {
+                Ok(new) => new,
+                Err(instead) => return instead,
+            },
+        };
+        Expr::judged(node_type, inputs, below, scalar.map_or(0, Literal::to_bits))
+    }
+
+    /// The type of a node that the thread has not met lately, if there can be one.
+    #[cold]
+    #[track_caller]
+    fn first_of(op: &Op, inputs: &[Expr], shape: &[usize], dtype: DType, device: u32) -> Result<Arc<NodeType>, Expr> {
         if let Some(of) = types::met_type(shape, None, dtype, device) {
-            return Expr::of_type(op, inputs, &of, scalar);
+            return Ok(types::node_type(op, &of));
         }
         // Every size and byte count below is one that memory could have.
         if shape.len() > MAX_RANK || !is_countable(shape, dtype.size()) {
             if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
-                return invalid.clone();
+                return Err(invalid.clone());
             }
             let message = format!("{shape:?} {dtype} has more than {MAX_RANK} axes, or sizes whose product no memory has");
             let help = "give it fewer axes, or smaller sizes (also beside an axis of size 0)";
             let inputs: SmallVec<[&Expr; 3]> = inputs.iter().collect();
-            return Expr::fail(ErrorKind::Shape, op.name(), message, help, &inputs);
+            return Err(Expr::fail(ErrorKind::Shape, op.name(), message, help, &inputs));
         }
-        Expr::of_type(op, inputs, &types::tensor_type(shape, dtype, device), scalar)
+        Ok(types::node_type(op, &types::tensor_type(shape, dtype, device)))
     }
 
     /// A node with the shape, names and device of `like`.
+    #[inline]
     #[track_caller]
     pub(crate) fn like(op: Op, inputs: impl IntoInputs, like: &Arc<TensorType>, dtype: DType) -> Expr {
         match (like.dtype == dtype, like.names()) {
@@ -283,29 +307,39 @@ impl Expr {
         }
     }
 
-    /// A node with the shape, names and device of its first input, of which there is one.
-    #[track_caller]
-    pub(crate) fn like_first(op: &Op, inputs: Inputs, dtype: DType) -> Expr {
-        let Some(of) = inputs.first().map(Expr::tensor_type) else {
-            return Expr::fail(ErrorKind::Internal, op.name(), "an op of nothing".to_owned(), "report it", &[]);
-        };
-        if of.dtype != dtype {
-            let of = of.clone();
-            return Expr::like(op.clone(), inputs, &of, dtype);
-        }
-        match Traits::judged(op, &inputs, dtype) {
-            Ok(traits) => Expr::made(types::node_type(op, of), inputs, traits, 0),
-            Err(instead) => instead,
-        }
-    }
-
+    /// An elementwise op of one input of its dtype.
     #[inline]
     #[track_caller]
+    pub(crate) fn of_one(op: UnaryOp, input: Expr) -> Expr {
+        let (node_type, below) = (types::unary_type(op, input.tensor_type()), input.traits());
+        Expr::judged(node_type, [input].into_inputs(), below, 0)
+    }
+
+    /// An elementwise op of two inputs of one type, which the result has too.
+    #[inline]
+    #[track_caller]
+    pub(crate) fn of_two(op: BinaryOp, inputs: [Expr; 2]) -> Expr {
+        let [a, b] = &inputs;
+        let (node_type, below) = (types::binary_type(op, a.tensor_type()), a.traits().or(b.traits()));
+        Expr::judged(node_type, inputs.into_inputs(), below, 0)
+    }
+
+    #[track_caller]
     pub(crate) fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
-        match Traits::judged(op, &inputs, of.dtype) {
-            Ok(traits) => Expr::made(types::node_type(op, of), inputs, traits, scalar.map_or(0, Literal::to_bits)),
-            Err(instead) => instead,
+        let below = Traits::any(&inputs);
+        Expr::judged(types::node_type(op, of), inputs, below, scalar.map_or(0, Literal::to_bits))
+    }
+
+    /// A node of this type, or what there is in its place; any of the inputs is `below`.
+    #[inline(never)]
+    #[track_caller]
+    fn judged(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
+        if node_type.traits.or(below).has(Traits::INVALID | Traits::ONLY_STORES)
+            && let Some(instead) = Expr::refused(&node_type.op, &inputs, node_type.of.dtype)
+        {
+            return instead;
         }
+        Expr::made(node_type, inputs, below, scalar)
     }
 
     /// What there is in place of a node: the invalid one among the inputs, or an error.
@@ -326,21 +360,57 @@ impl Expr {
     /// A node of this type, which the inputs fit.
     #[track_caller]
     pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs) -> Expr {
-        let traits = (Traits::of(&node_type.op, node_type.of.dtype), Traits::any(&inputs));
-        Expr::made(node_type, inputs, traits, 0)
+        let below = Traits::any(&inputs);
+        Expr::made(node_type, inputs, below, 0)
     }
 
-    /// A node of this type, with traits of its own and of any of its inputs.
-    #[inline]
+    /// A node of this type, of inputs of which any is `below`.
+    #[inline(always)]
     #[track_caller]
-    fn made(node_type: Arc<NodeType>, inputs: Inputs, (own, below): (Traits, Traits), scalar: u64) -> Expr {
-        let named = if node_type.of.named.is_some() { Traits::NAMED } else { 0 };
-        let needs_grad = below.has(Traits::NEEDS_GRAD) && node_type.of.dtype.is_float() && grad_enabled();
-        Expr(Arc::new(Node {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+    fn made(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
+        let traits = node_type.traits.of_node(below);
+        let (id, origin) = (NEXT.fetch_add(1, Ordering::Relaxed), Origin::current());
+        if let Some(mut spare) = release::spare() {
+            // Of the node before, the inputs and the result are gone; its type goes now.
+            let Node {
+                id: own_id,
+                node_type: own_type,
+                origin: own_origin,
+                traits: own_traits,
+                consumed,
+                claim,
+                scalar: own_scalar,
+                inputs: list,
+                result: _,
+            } = spare.node();
+            *own_id = id;
+            *own_type = node_type;
+            *own_origin = origin;
+            *own_traits = traits;
+            *consumed.get_mut() = false;
+            *claim = Claim::free();
+            *own_scalar = scalar;
+            let before = std::mem::replace(list.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner), inputs);
+            if before.spilled() {
+                drop(before);
+            } else {
+                // It has neither content nor memory elsewhere, and to look for some costs as much as all the rest.
+                std::mem::forget(before);
+            }
+            return Expr::of_node(spare.filled());
+        }
+        Expr::first_made(node_type, inputs, traits, scalar, id, origin)
+    }
+
+    /// As [`Expr::made`], in memory that no node had before.
+    #[cold]
+    #[inline(never)]
+    fn first_made(node_type: Arc<NodeType>, inputs: Inputs, traits: Traits, scalar: u64, id: NodeId, origin: Origin) -> Expr {
+        Expr::of_node(Arc::new(Node {
+            id,
             node_type,
-            origin: Origin::current(),
-            traits: Traits(own.0 | named | if needs_grad { Traits::NEEDS_GRAD } else { 0 }),
+            origin,
+            traits,
             consumed: AtomicBool::new(false),
             claim: Claim::free(),
             scalar,
@@ -352,7 +422,7 @@ impl Expr {
     /// A run-time number in every element of a tensor of this type.
     #[track_caller]
     pub(crate) fn scalar_of(of: &Arc<TensorType>, value: Literal) -> Expr {
-        Expr::of_type(&Op::Scalar, Inputs::new(), of, Some(value))
+        Expr::judged(types::scalar_type(of), Inputs::new(), Traits::NONE, value.to_bits())
     }
 
     /// A run-time number in every element of a tensor like one of this type, but of the number's dtype.
@@ -387,7 +457,7 @@ impl Expr {
     pub(crate) fn slice_stand_in(&self) -> Expr {
         let mut leaf = Expr::with(Op::Buffer, Inputs::new(), self.shape().get(1..).unwrap_or(&[]), self.dtype(), self.device(), None);
         if let (Some(node), true) = (Arc::get_mut(&mut leaf.0), self.needs_grad()) {
-            node.traits.0 |= Traits::NEEDS_GRAD;
+            node.traits.add(Traits::NEEDS_GRAD);
         }
         leaf
     }
@@ -452,6 +522,11 @@ impl Expr {
         self.0.traits.has(Traits::INVALID)
     }
 
+    #[inline]
+    pub(crate) fn traits(&self) -> Traits {
+        self.0.traits
+    }
+
     /// Creation order; unique.
     #[inline]
     pub fn id(&self) -> NodeId {
@@ -483,8 +558,9 @@ impl Expr {
     }
 
     /// Number of elements.
+    #[inline]
     pub fn numel(&self) -> usize {
-        numel(&self.0.node_type.of.shape)
+        self.0.node_type.of.numel
     }
 
     /// Bytes of its elements in memory, where named axes are as long as their buckets.
@@ -535,6 +611,7 @@ impl Expr {
     }
 
     /// The value of an `Op::Scalar`.
+    #[inline]
     pub fn scalar_value(&self) -> Option<Literal> {
         matches!(self.op(), Op::Scalar).then(|| Literal::from_bits(self.dtype(), self.0.scalar))
     }
@@ -589,7 +666,7 @@ impl Expr {
             let _ = result.below.set(below);
         }
         let inputs = std::mem::take(&mut *self.0.inputs.write().unwrap_or_else(std::sync::PoisonError::into_inner));
-        drop_iteratively(Remains::Inputs(inputs));
+        release::inputs(inputs);
     }
 
     /// Whether a backward pass has gone through here and freed the graph: no second one can.
@@ -604,6 +681,7 @@ impl Expr {
     }
 
     /// Which evaluation may change it.
+    #[inline]
     pub fn claim(&self) -> &Claim {
         &self.0.claim
     }
@@ -625,96 +703,11 @@ impl Expr {
     }
 }
 
-/// What nodes leave behind.
-enum Remains {
-    Inputs(Inputs),
-    /// A user's gradient may hold tensors, and so more nodes.
-    Gradient(Arc<NodeType>),
-}
-
-/// What is still to be dropped on a thread.
-struct Dropping {
-    remains: Vec<Remains>,
-    /// Whether the thread is at it.
-    begun: bool,
-}
-
-thread_local! {
-    static DROPPING: RefCell<Dropping> = const { RefCell::new(Dropping { remains: Vec::new(), begun: false }) };
-}
-
-/// Ends what [`drop_iteratively`] began, also when a destructor of the user's panics.
-struct Begun(Vec<Remains>);
-
-/// Room for the next time.
-const KEPT: usize = 1024;
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        let mut own = std::mem::take(&mut self.0);
-        let left = DROPPING.try_with(|all| {
-            let mut all = all.borrow_mut();
-            all.begun = false;
-            if own.is_empty() && all.remains.is_empty() && own.capacity() <= KEPT {
-                std::mem::swap(&mut all.remains, &mut own);
-            }
-            match all.remains.is_empty() {
-                true => Vec::new(),
-                false => std::mem::take(&mut all.remains),
-            }
-        });
-        // Outside of the cell, for that may leave more.
-        drop((left, own));
-    }
-}
-
-/// Drops a chain of nodes of any length without recursion: a node that goes while another one is dropped leaves what it holds to that one.
-fn drop_iteratively(remains: Remains) {
-    let mut first = Some(remains);
-    let own = DROPPING.try_with(|all| {
-        let mut all = all.borrow_mut();
-        if all.begun {
-            all.remains.extend(first.take());
-            return None;
-        }
-        all.begun = true;
-        Some(std::mem::take(&mut all.remains))
-    });
-    // A thread that ends has no list.
-    let Some(own) = own.unwrap_or_else(|_| Some(Vec::new())) else { return };
-    let mut own = Begun(own);
-    own.0.extend(first);
-    let left_by_others = || DROPPING.try_with(|all| all.borrow_mut().remains.pop()).ok().flatten();
-    while let Some(next) = own.0.pop().or_else(left_by_others) {
-        match next {
-            Remains::Inputs(inputs) => {
-                for mut input in inputs {
-                    if let Some(node) = Arc::get_mut(&mut input.0) {
-                        own.0.extend(node.take_inputs().map(Remains::Inputs));
-                    }
-                }
-            }
-            Remains::Gradient(gradient) => drop(gradient),
-        }
-    }
-}
-
 impl Node {
-    /// The inputs, if there are any, so that they do not go with the node.
-    fn take_inputs(&mut self) -> Option<Inputs> {
-        let inputs = self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
-        (!inputs.is_empty()).then(|| std::mem::take(inputs))
-    }
-}
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        if let Some(inputs) = self.take_inputs() {
-            drop_iteratively(Remains::Inputs(inputs));
-        }
-        if matches!(self.node_type.op, Op::Custom(_)) {
-            drop_iteratively(Remains::Gradient(std::mem::replace(&mut self.node_type, types::spare())));
-        }
+    /// The inputs, for who has the node alone.
+    #[inline]
+    pub(crate) fn inputs_mut(&mut self) -> &mut Inputs {
+        self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 

@@ -8,9 +8,23 @@ pub type Shape = SmallVec<[usize; 6]>;
 /// The most axes a tensor has.
 pub const MAX_RANK: usize = 32;
 
+/// A size for each of so many axes. Those of few axes are written where they stay: a list that grows costs more than what is in it.
+#[inline]
+pub(crate) fn shape_of(rank: usize, size: impl Fn(usize) -> usize) -> Shape {
+    let mut few = [0; 6];
+    match few.get_mut(..rank) {
+        Some(sizes) => {
+            sizes.iter_mut().enumerate().for_each(|(axis, to)| *to = size(axis));
+            Shape::from_buf_and_len(few, rank)
+        }
+        None => (0..rank).map(size).collect(),
+    }
+}
+
 /// Number of elements: 1 for rank 0, the greatest number where there are more than can be counted.
 pub fn numel(shape: &[usize]) -> usize {
-    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |product, size| product.saturating_mul(*size)) }
+    // A size of 0 counts after any others: the greatest number times 0 is 0.
+    shape.iter().fold(1, |product: usize, size| product.saturating_mul(*size))
 }
 
 /// Whether memory could hold a tensor of this shape whose sizes of 0 were 1: then every product of some of its sizes, and every distance of

@@ -9,8 +9,10 @@
 //! Never: keeps what a user's gradient holds alive: a type with one is its node's own, with the number of all such nodes.
 
 use crate::{
-    CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, VariableId,
+    CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, SliceAxis, VariableId,
     dims::{Names, general_op},
+    numel,
+    traits::Traits,
 };
 use rustc_hash::{FxBuildHasher, FxHasher};
 use std::{
@@ -22,12 +24,16 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use unigrad_scalar::DType;
+use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 
 /// Shape, dtype and device: what a plan knows of data.
 #[derive(Debug)]
 pub struct TensorType {
     number: u64,
+    /// Of shape, names, dtype and device.
+    hash: u64,
+    /// Elements.
+    pub(crate) numel: usize,
     pub(crate) shape: Shape,
     pub(crate) dtype: DType,
     pub(crate) device: u32,
@@ -46,6 +52,8 @@ pub(crate) struct NamedAxes {
 #[derive(Debug)]
 pub struct NodeType {
     number: u64,
+    /// What all nodes of the type are.
+    pub(crate) traits: Traits,
     pub(crate) op: Op,
     pub(crate) of: Arc<TensorType>,
     /// Which variable a node is, or whose gradient, makes no other plan: the type that has the number.
@@ -115,7 +123,7 @@ impl Eq for TensorType {}
 
 impl Hash for TensorType {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(hash_type(&self.shape, self.names(), self.dtype, self.device));
+        state.write_u64(self.hash);
     }
 }
 
@@ -129,7 +137,7 @@ impl Eq for NodeType {}
 
 impl Hash for NodeType {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(hash_node(&self.op, &self.of));
+        state.write_u64(hash_node(&self.op, self.of.hash));
     }
 }
 
@@ -143,7 +151,18 @@ impl TensorType {
 impl NodeType {
     #[inline]
     fn is(&self, op: &Op, of: &Arc<TensorType>) -> bool {
-        Arc::ptr_eq(&self.of, of) && self.op == *op
+        Arc::ptr_eq(&self.of, of) && same_op(&self.op, op)
+    }
+}
+
+/// Whether both are equal: most ops have one attribute at most, and a call to compare them costs more.
+#[inline(always)]
+fn same_op(a: &Op, b: &Op) -> bool {
+    match (a, b) {
+        (Op::Unary(a), Op::Unary(b)) => a == b,
+        (Op::Binary(a), Op::Binary(b)) => a == b,
+        (Op::Scalar, Op::Scalar) | (Op::Reshape, Op::Reshape) | (Op::Expand, Op::Expand) => true,
+        (a, b) => a == b,
     }
 }
 
@@ -164,11 +183,71 @@ fn hash_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) 
     hasher.finish()
 }
 
+/// Codes of ops that have one attribute or none.
+const SCALAR: u64 = 3 << 8;
+pub(crate) const RESHAPE: u64 = 4 << 8;
+pub(crate) const EXPAND: u64 = 5 << 8;
+pub(crate) const MATMUL: u64 = 6 << 8;
+
 #[inline]
-fn hash_node(op: &Op, of: &TensorType) -> u64 {
+pub(crate) fn concat_code(axis: usize) -> u64 {
+    axis as u64 | 7 << 8
+}
+
+#[inline]
+pub(crate) fn permute_code(order: &[u8]) -> u64 {
+    order.iter().fold(8 << 8, |code: u64, axis| code.wrapping_mul(37).wrapping_add((*axis).into()))
+}
+
+#[inline]
+pub(crate) fn slice_code(axes: &[SliceAxis]) -> u64 {
+    let one = |axis: &SliceAxis| (axis.start as u64).wrapping_mul(0x9E37_79B9).wrapping_add(axis.len as u64) ^ (axis.step as u64) << 32;
+    axes.iter().fold(9 << 8, |code: u64, axis| code.wrapping_mul(0x100_0000_01B3).wrapping_add(one(axis)))
+}
+
+#[inline]
+fn unary_code(op: UnaryOp) -> u64 {
+    op as u64 | 1 << 8
+}
+
+#[inline]
+fn binary_code(op: BinaryOp) -> u64 {
+    op as u64 | 2 << 8
+}
+
+#[inline]
+fn hash_code(code: u64, of: u64) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write_u64(of.number);
-    op.hash(&mut hasher);
+    hasher.write_u64(of ^ code);
+    hasher.finish()
+}
+
+/// Where a thread looks for what has this hash.
+#[inline]
+fn place(hash: u64) -> usize {
+    hash as usize % NEAR
+}
+
+#[inline(always)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are hashed as they are")]
+fn hash_node(op: &Op, of: u64) -> u64 {
+    let mut hasher = FxHasher::default();
+    match op {
+        // Most nodes: one number says all.
+        Op::Unary(op) => return hash_code(unary_code(*op), of),
+        Op::Binary(op) => return hash_code(binary_code(*op), of),
+        Op::Scalar => return hash_code(SCALAR, of),
+        Op::Reshape => return hash_code(RESHAPE, of),
+        Op::Expand => return hash_code(EXPAND, of),
+        Op::MatMul => return hash_code(MATMUL, of),
+        Op::Concat { axis } => return hash_code(concat_code(*axis), of),
+        Op::Permute(order) => return hash_code(permute_code(order), of),
+        Op::Slice(axes) => return hash_code(slice_code(axes), of),
+        op => {
+            hasher.write_u64(of);
+            op.hash(&mut hasher);
+        }
+    }
     hasher.finish()
 }
 
@@ -211,15 +290,31 @@ fn known<T: Eq + Hash>(table: &Mutex<Known<T>>, new: T) -> Arc<T> {
 
 /// Those that a thread has met, by hash: it takes no lock for them.
 struct Near {
-    types: Box<[Option<Arc<TensorType>>]>,
-    nodes: Box<[Option<Arc<NodeType>>]>,
+    types: Box<[Option<Arc<TensorType>>; NEAR]>,
+    nodes: Box<[Option<Arc<NodeType>>; NEAR]>,
+}
+
+impl Near {
+    #[cold]
+    fn beside(&self, place: usize) -> Option<&Arc<NodeType>> {
+        self.nodes[place ^ 1].as_ref()
+    }
+
+    /// The one at this place, or at the place beside it, that is what is looked for: two that many nodes have in turn may share a place.
+    #[inline(always)]
+    fn node(&self, place: usize, is: impl Fn(&NodeType) -> bool) -> Option<Arc<NodeType>> {
+        match &self.nodes[place] {
+            Some(near) if is(near) => Some(near.clone()),
+            _ => self.beside(place).filter(|near| is(near)).cloned(),
+        }
+    }
 }
 
 /// A power of two: many more than there are in a large model's step.
 const NEAR: usize = 2048;
 
-fn empty<T>() -> Box<[Option<Arc<T>>]> {
-    (0..NEAR).map(|_| None).collect()
+fn empty<T>() -> Box<[Option<Arc<T>>; NEAR]> {
+    Box::new([const { None }; NEAR])
 }
 
 thread_local! {
@@ -237,10 +332,25 @@ pub(crate) fn met_type(shape: &[usize], names: Option<&Names>, dtype: DType, dev
     met.ok().flatten()
 }
 
+/// The type of a node that does this and gives an unnamed tensor of this shape, dtype and device, if the thread has met it lately.
+#[inline]
+pub(crate) fn met_node(op: &Op, shape: &[usize], dtype: DType, device: u32) -> Option<Arc<NodeType>> {
+    let place = place(hash_node(op, hash_type(shape, None, dtype, device)));
+    MET.try_with(|met| met.borrow().node(place, |near| near.of.is(shape, None, dtype, device) && same_op(&near.op, op))).ok().flatten()
+}
+
+/// As [`met_node`], of an op that is made only if the thread has not met it: it has this code, and `is` tells it from others.
+#[inline(always)]
+pub(crate) fn met_code(code: u64, is: impl Fn(&Op) -> bool, shape: &[usize], dtype: DType, device: u32) -> Option<Arc<NodeType>> {
+    let place = place(hash_code(code, hash_type(shape, None, dtype, device)));
+    MET.try_with(|met| met.borrow().node(place, |near| near.of.is(shape, None, dtype, device) && is(&near.op))).ok().flatten()
+}
+
 /// The type of this shape, dtype and device.
 #[cold]
 pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
-    remembered(TensorType { number: next_number(), shape: Shape::from_slice(shape), dtype, device, named: None })
+    let hash = hash_type(shape, None, dtype, device);
+    remembered(TensorType { number: next_number(), hash, numel: numel(shape), shape: Shape::from_slice(shape), dtype, device, named: None })
 }
 
 /// The type of this shape, dtype and device whose axes have names; memory has its sizes.
@@ -252,12 +362,13 @@ pub(crate) fn named_type(shape: &[usize], names: &Names, dtype: DType, device: u
     let general = (all != *names).then(|| named_type(&names.memory_shape(shape), &all, dtype, device));
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
     let named = Some(Box::new(NamedAxes { names: names.clone(), general }));
-    remembered(TensorType { number, shape: Shape::from_slice(shape), dtype, device, named })
+    let hash = hash_type(shape, Some(names), dtype, device);
+    remembered(TensorType { number, hash, numel: numel(shape), shape: Shape::from_slice(shape), dtype, device, named })
 }
 
 /// The one type of this content.
 fn remembered(new: TensorType) -> Arc<TensorType> {
-    let place = hash_type(&new.shape, new.names(), new.dtype, new.device) as usize % NEAR;
+    let place = new.hash as usize % NEAR;
     let of = known(&TYPES, new);
     // A thread that ends has no place for it.
     let before = MET.try_with(|met| met.borrow_mut().types[place].replace(of.clone()));
@@ -266,7 +377,6 @@ fn remembered(new: TensorType) -> Arc<TensorType> {
 }
 
 /// The type of a node that does this.
-#[inline]
 #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     match op {
@@ -276,14 +386,38 @@ pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     }
 }
 
+/// The type of `op` on one of these tensors.
+#[inline]
+pub(crate) fn unary_type(op: UnaryOp, of: &Arc<TensorType>) -> Arc<NodeType> {
+    by_code(unary_code(op), of, |near| matches!(near, Op::Unary(near) if *near == op), || Op::Unary(op))
+}
+
+/// The type of `op` on two of these tensors.
+#[inline]
+pub(crate) fn binary_type(op: BinaryOp, of: &Arc<TensorType>) -> Arc<NodeType> {
+    by_code(binary_code(op), of, |near| matches!(near, Op::Binary(near) if *near == op), || Op::Binary(op))
+}
+
+/// The type of a run-time number in one of these tensors.
+#[inline]
+pub(crate) fn scalar_type(of: &Arc<TensorType>) -> Arc<NodeType> {
+    by_code(SCALAR, of, |near| matches!(near, Op::Scalar), || Op::Scalar)
+}
+
+/// The type of an op that a code says all of: it is made only if the thread has not met it.
+#[inline(always)]
+fn by_code(code: u64, of: &Arc<TensorType>, is: impl Fn(&Op) -> bool, op: impl FnOnce() -> Op) -> Arc<NodeType> {
+    let place = place(hash_code(code, of.hash));
+    match MET.try_with(|met| met.borrow().node(place, |near| Arc::ptr_eq(&near.of, of) && is(&near.op))) {
+        Ok(Some(near)) => near,
+        _ => first_met(&op(), of, place),
+    }
+}
+
 #[inline]
 fn common(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
-    let place = hash_node(op, of) as usize % NEAR;
-    let near = MET.try_with(|met| match &met.borrow().nodes[place] {
-        Some(near) if near.is(op, of) => Some(near.clone()),
-        _ => None,
-    });
-    match near {
+    let place = place(hash_node(op, of.hash));
+    match MET.try_with(|met| met.borrow().node(place, |near| near.is(op, of))) {
         Ok(Some(near)) => near,
         _ => first_met(op, of, place),
     }
@@ -294,9 +428,14 @@ fn first_met(op: &Op, of: &Arc<TensorType>, place: usize) -> Arc<NodeType> {
     let bucket = of.named.as_deref().and_then(|named| named.general.as_ref().map(|general| (&named.names, general)));
     let general = bucket.map(|(names, general)| common(&general_op(op, names), general));
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
-    let found = known(&NODES, NodeType { number, op: op.clone(), of: of.clone(), general });
+    let traits = Traits::of(op, of.dtype, of.named.is_some());
+    let found = known(&NODES, NodeType { number, traits, op: op.clone(), of: of.clone(), general });
     // A thread that ends has no place for it.
-    let before = MET.try_with(|met| met.borrow_mut().nodes[place].replace(found.clone()));
+    let before = MET.try_with(|met| {
+        let nodes = &mut met.borrow_mut().nodes;
+        let before = nodes[place].replace(found.clone());
+        std::mem::replace(&mut nodes[place ^ 1], before)
+    });
     drop(before);
     found
 }
@@ -326,13 +465,16 @@ fn own(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
         _ => None,
     };
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
-    Arc::new(NodeType { number, op: op.clone(), of: of.clone(), general })
+    let traits = Traits::of(op, of.dtype, of.named.is_some());
+    Arc::new(NodeType { number, traits, op: op.clone(), of: of.clone(), general })
 }
 
 /// As [`own`], of a loop with a user's gradient in its body.
 fn own_loop(op: &Op, general: Loop, of: &Arc<TensorType>) -> Arc<NodeType> {
     let general = common(&Op::Loop(Arc::new(general)), of);
-    Arc::new(NodeType { number: general.number, op: op.clone(), of: of.clone(), general: Some(general) })
+    let mut traits = general.traits;
+    traits.add(Traits::OWN_TYPE);
+    Arc::new(NodeType { number: general.number, traits, op: op.clone(), of: of.clone(), general: Some(general) })
 }
 
 /// A type for a node that ends, whose own must go before it.
@@ -371,6 +513,34 @@ mod tests {
         // Each thread keeps those that it met last.
         assert!(count <= 2 * LEAST, "{count} of {}", 20 * LEAST);
         assert!(Arc::ptr_eq(&kept, &node_type(&constant(0), &of)));
+    }
+
+    #[test]
+    fn a_type_is_found_in_any_way_that_is_asked() {
+        let of = tensor_type(&[5, 7], DType::F32, 3);
+        for op in UnaryOp::ALL {
+            assert!(Arc::ptr_eq(&unary_type(*op, &of), &node_type(&Op::Unary(*op), &of)));
+            assert!(Arc::ptr_eq(&unary_type(*op, &of), &met_node(&Op::Unary(*op), &[5, 7], DType::F32, 3).unwrap()));
+        }
+        for op in BinaryOp::ALL {
+            assert!(Arc::ptr_eq(&node_type(&Op::Binary(*op), &of), &binary_type(*op, &of)));
+        }
+        assert!(Arc::ptr_eq(&scalar_type(&of), &node_type(&Op::Scalar, &of)));
+        let axes = |start| [SliceAxis { start, step: 1, len: 3 }, SliceAxis { start: 0, step: -2, len: 2 }];
+        let orders: [&[u8]; 2] = [&[1, 0], &[0, 1]];
+        let coded = |code, op: Op| {
+            let made = node_type(&op, &of);
+            let met = met_code(code, |met| *met == op, &[5, 7], DType::F32, 3);
+            assert!(met.is_some_and(|met| Arc::ptr_eq(&met, &made)), "{op:?}");
+        };
+        (0..3).for_each(|start| coded(slice_code(&axes(start)), Op::Slice(axes(start).into())));
+        orders.iter().for_each(|order| coded(permute_code(order), Op::Permute((*order).into())));
+        (0..2).for_each(|axis| coded(concat_code(axis), Op::Concat { axis }));
+        coded(RESHAPE, Op::Reshape);
+        coded(EXPAND, Op::Expand);
+        coded(MATMUL, Op::MatMul);
+        // Another shape is another type.
+        assert!(met_code(MATMUL, |met| matches!(met, Op::MatMul), &[7, 5], DType::F32, 3).is_none());
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub(crate) struct Captured {
     pub(crate) role: Role,
     /// The number of its type; of data only that of its tensor's, for it does not matter what computed it. So the role is in it too.
     number: u64,
-    /// Where its inputs end among [`Capture::inputs`].
+    /// Where its inputs begin and end among [`Capture::inputs`].
+    begin: u32,
     end: u32,
     /// How often it is an input.
     uses: u32,
@@ -125,32 +126,52 @@ struct Room {
     nodes: usize,
     inputs: usize,
     externals: usize,
+    scalars: usize,
+    /// Of the walk's own lists.
+    steps: usize,
+    found: usize,
 }
 
 thread_local! {
     /// Of the thread's last capture: the next one is mostly that of the same program's next step, and begins with room for as much.
-    static ROOM: Cell<Room> = const { Cell::new(Room { nodes: 0, inputs: 0, externals: 0 }) };
+    static ROOM: Cell<Room> = const { Cell::new(Room { nodes: 0, inputs: 0, externals: 0, scalars: 0, steps: DEPTH, found: DEPTH }) };
 }
 
 impl Room {
     /// More is asked for when it is needed.
     const MOST: usize = 1 << 14;
 
-    fn of(capture: &Capture) -> Room {
-        let room = |len: usize| len.min(Room::MOST);
-        Room { nodes: room(capture.nodes.len()), inputs: room(capture.inputs.len()), externals: room(capture.externals.len()) }
+    fn of(walk: &Walk) -> Room {
+        let (capture, room) = (&walk.capture, |len: usize| len.min(Room::MOST));
+        Room {
+            nodes: room(capture.nodes.len()),
+            inputs: room(capture.inputs.len()),
+            externals: room(capture.externals.len()),
+            scalars: room(capture.scalars.len()),
+            steps: room(walk.steps.capacity()),
+            found: room(walk.found.capacity()),
+        }
     }
 }
 
 /// As deep as a small model's graph is.
 const DEPTH: usize = 64;
 
+/// What is left to do of a walk.
+enum Step {
+    /// Capture a node and all below it, unless it was met before.
+    Enter(Expr),
+    /// Capture a node whose inputs, so many, are the last ones that were found.
+    Leave(Expr, u32),
+}
+
 /// A walk under way.
 struct Walk {
     capture: Capture,
     position: NodeIndex,
-    /// Nodes whose inputs are walked, and which input is next.
-    stack: Vec<(Expr, u32)>,
+    steps: Vec<Step>,
+    /// Positions of nodes whose users are still to be captured, in the order in which these ask for them.
+    found: Vec<u32>,
     /// Whether a node has a named axis.
     has_names: bool,
 }
@@ -164,7 +185,7 @@ impl Capture {
             inputs: Vec::with_capacity(room.inputs),
             externals: Vec::with_capacity(room.externals),
             donatable: Vec::new(),
-            scalars: Vec::new(),
+            scalars: Vec::with_capacity(room.scalars),
             sizes: Vec::new(),
             named: Vec::new(),
             outputs: Vec::new(),
@@ -175,22 +196,30 @@ impl Capture {
         };
         let newest = targets.iter().map(Expr::id).max().unwrap_or(0); // DEFAULT: without targets there is nothing to walk
         let position = NodeIndex::new(newest);
-        let mut walk = Walk { capture, position, stack: Vec::with_capacity(DEPTH), has_names: false };
+        let (steps, found) = (Vec::with_capacity(room.steps), Vec::with_capacity(room.found));
+        let mut walk = Walk { capture, position, steps, found, has_names: false };
         for target in targets {
             walk.all_below(resolve(target))?;
             if walk.capture.busy.is_some() {
                 return Ok(walk.capture);
             }
-        }
-        let Walk { mut capture, position, has_names, .. } = walk;
-        if capture.copies.is_empty() {
-            capture.find_outputs(targets, &position)?;
-            if has_names {
-                capture.find_sizes();
+            if !walk.capture.copies.is_empty() {
+                let (copies, busy) = copies(targets, newest)?;
+                // They were made meanwhile.
+                if copies.is_empty() && busy.is_none() {
+                    return Capture::new(targets);
+                }
+                (walk.capture.copies, walk.capture.busy) = (copies, busy);
+                return Ok(walk.capture);
             }
-            capture.key = capture.hash();
         }
-        ROOM.set(Room::of(&capture));
+        ROOM.set(Room::of(&walk));
+        let Walk { mut capture, position, has_names, .. } = walk;
+        capture.find_outputs(targets, &position)?;
+        if has_names {
+            capture.find_sizes();
+        }
+        capture.key = capture.hash();
         Ok(capture)
     }
 
@@ -247,13 +276,14 @@ impl Capture {
         let at = |expr: &Expr| position.get(&expr.id()).copied().ok_or_else(|| format!("{} was not walked", expr.op().name()));
         let (mut nodes, mut inputs): (Vec<Captured>, Vec<u32>) = (Vec::with_capacity(all.len()), Vec::new());
         for (expr, role) in &all {
+            let begin = inputs.len() as u32;
             for input in expr.inputs().iter() {
                 let input = at(input)?;
                 inputs.push(input);
                 nodes.get_mut(input as usize).ok_or("an input that comes after its user")?.uses += 1;
             }
-            let number = expr.node_type().number();
-            nodes.push(Captured { expr: expr.clone(), role: *role, number, end: inputs.len() as u32, uses: 0, operations: NOT_CHEAP });
+            let (number, end) = (expr.node_type().number(), inputs.len() as u32);
+            nodes.push(Captured { expr: expr.clone(), role: *role, number, begin, end, uses: 0, operations: NOT_CHEAP });
         }
         let outputs = outputs.iter().map(at).collect::<Result<Vec<u32>, String>>()?;
         let mut held = vec![false; nodes.len()];
@@ -278,107 +308,241 @@ impl Capture {
 
     /// The positions of a node's inputs.
     pub(crate) fn inputs(&self, node: usize) -> &[u32] {
-        let begin = if node == 0 { 0 } else { self.nodes[node - 1].end };
-        &self.inputs[begin as usize..self.nodes[node].end as usize]
+        let node = &self.nodes[node];
+        &self.inputs[node.begin as usize..node.end as usize]
     }
 }
 
 impl Walk {
-    /// Captures a node and all below it, inputs first.
+    /// Captures a node and all below it, inputs first. A node that is busy, or is to be copied first, ends the walk.
     fn all_below(&mut self, root: Expr) -> Result<(), Arc<Error>> {
-        if self.position.get(root.id()).is_none() {
-            self.visit(root)?;
+        if self.position.get(root.id()).is_some() {
+            return Ok(());
         }
+        let mut next = root;
         // A node that was free when it was met stays so: claims are made after walks, one walk at a time.
-        while let Some((expr, next)) = self.stack.last_mut() {
-            let inputs = expr.inputs();
-            let first = *next as usize;
-            let fresh = inputs[first..].iter().position(|input| self.position.get(input.id()).is_none());
-            if let Some(at) = fresh {
-                let input = inputs[first + at].clone();
-                drop(inputs);
-                *next = (first + at + 1) as u32;
-                self.visit(input)?;
-                if self.capture.busy.is_some() {
-                    return Ok(());
+        'walk: loop {
+            match self.enter(next)? {
+                Entered::Captured => {}
+                Entered::Below(first) => {
+                    next = first;
+                    continue;
                 }
-                continue;
+                Entered::Ended => return Ok(()),
             }
-            let begin = self.capture.inputs.len();
-            if self.capture.copies.is_empty() {
-                for input in inputs.iter() {
-                    let Some(position) = self.position.get(input.id()) else {
-                        return Err(Error::internal(expr, "an input that was not walked"));
-                    };
-                    self.capture.inputs.push(position);
-                    self.capture.nodes[position as usize].uses += 1;
+            loop {
+                match self.steps.pop() {
+                    Some(Step::Leave(expr, n_inputs)) => self.leave(expr, n_inputs as usize)?,
+                    Some(Step::Enter(expr)) => match self.position.get(expr.id()) {
+                        Some(position) => self.found.push(position),
+                        None => {
+                            next = expr;
+                            continue 'walk;
+                        }
+                    },
+                    None => break 'walk,
                 }
-            }
-            drop(inputs);
-            let operations = operations(expr, &self.capture.inputs[begin..], &self.capture.nodes);
-            let number = expr.node_type().number();
-            if let Some((expr, _)) = self.stack.pop() {
-                self.add(expr, Role::Compute, number, operations);
             }
         }
+        // Nothing asks for the root.
+        self.found.clear();
         Ok(())
     }
 
-    /// Captures a leaf, or begins with another node.
-    #[inline]
-    fn visit(&mut self, expr: Expr) -> Result<(), Arc<Error>> {
+    /// Captures a leaf that was not met before, or begins with another node.
+    #[inline(always)]
+    fn enter(&mut self, expr: Expr) -> Result<Entered, Arc<Error>> {
         // Asked before the data: an evaluation that ends meanwhile has given the data when the node is free.
         let is_claimed = expr.claim().is_taken();
+        let kind = Kind::of(&expr);
+        if is_claimed && matches!(kind, Kind::Inner | Kind::StandIn | Kind::Copy) {
+            self.capture.busy = Some(expr);
+            return Ok(Entered::Ended);
+        }
+        match kind {
+            Kind::Inner => {}
+            Kind::Data | Kind::Scalar => {
+                self.leaf(expr)?;
+                return Ok(Entered::Captured);
+            }
+            Kind::Copy => {
+                self.capture.copies.push(expr);
+                return Ok(Entered::Ended);
+            }
+            Kind::Invalid | Kind::StandIn => return Err(valueless(&expr)),
+        }
+        let inputs = expr.inputs();
+        let Some((first, others)) = inputs.split_first() else {
+            drop(inputs);
+            self.made_of_nothing(expr)?;
+            return Ok(Entered::Captured);
+        };
+        let n_inputs = inputs.len() as u32;
+        let entered = match self.position.get(first.id()) {
+            None => Entered::Below(first.clone()),
+            Some(found) => {
+                self.found.push(found);
+                Entered::Captured
+            }
+        };
+        // The node itself comes after its inputs.
+        match others {
+            [] => {
+                drop(inputs);
+                self.steps.push(Step::Leave(expr, n_inputs));
+            }
+            [second] => {
+                let second = second.clone();
+                drop(inputs);
+                self.steps.push(Step::Leave(expr, n_inputs));
+                self.steps.push(Step::Enter(second));
+            }
+            others => {
+                let at = self.steps.len();
+                self.steps.extend(others.iter().rev().map(|input| Step::Enter(input.clone())));
+                drop(inputs);
+                self.steps.insert(at, Step::Leave(expr, n_inputs));
+            }
+        }
+        Ok(entered)
+    }
+
+    /// Captures data, or a run-time scalar.
+    fn leaf(&mut self, expr: Expr) -> Result<(), Arc<Error>> {
+        let begin = self.capture.inputs.len();
         if expr.data().is_some() {
             let role = Role::External(self.capture.externals.len() as u32);
             let number = expr.node_type().tensor_type().number();
-            if self.capture.copies.is_empty() {
-                self.capture.externals.push(expr.clone());
-            }
-            self.add(expr, role, number, 0);
+            self.capture.externals.push(expr.clone());
+            self.add(expr, role, number, begin, 0);
             return Ok(());
         }
-        match expr.op() {
-            Op::Invalid(error) => return Err(error.0.clone()),
-            Op::Scalar => {
-                let value = expr.scalar_value().ok_or_else(|| Error::internal(&expr, "a run-time scalar without a value"))?;
-                let role = Role::Scalar(self.capture.scalars.len() as u32);
-                self.capture.scalars.push(value.to_raw());
-                let number = expr.node_type().number();
-                self.add(expr, role, number, 0);
-            }
-            _ if is_claimed => self.capture.busy = Some(expr),
-            // What stands for an argument of a function that is recorded or mapped has no value.
-            Op::Buffer => return Err(stand_in(&expr)),
-            Op::Copy => {
-                self.position.insert(expr.id(), 0);
-                self.capture.copies.push(expr);
-            }
-            _ => self.stack.push((expr, 0)),
-        }
+        let value = expr.scalar_value().ok_or_else(|| Error::internal(&expr, "a run-time scalar without a value"))?;
+        let role = Role::Scalar(self.capture.scalars.len() as u32);
+        self.capture.scalars.push(value.to_raw());
+        let number = expr.node_type().number();
+        self.add(expr, role, number, begin, 0);
         Ok(())
     }
 
-    #[inline]
-    fn add(&mut self, expr: Expr, role: Role, number: u64, operations: u32) {
-        // After a copy the walk only looks for others: all is walked again when they are made.
-        if !self.capture.copies.is_empty() {
-            self.position.insert(expr.id(), 0);
-            return;
-        }
-        self.has_names |= expr.is_named();
-        self.position.insert(expr.id(), self.capture.nodes.len() as u32);
-        let end = self.capture.inputs.len() as u32;
-        self.capture.nodes.push(Captured { expr, role, number, end, uses: 0, operations });
+    /// Captures a node that has no inputs but is computed.
+    fn made_of_nothing(&mut self, expr: Expr) -> Result<(), Arc<Error>> {
+        self.leave(expr, 0)
     }
+
+    /// Captures a node whose inputs were found last.
+    #[inline(always)]
+    fn leave(&mut self, expr: Expr, n_inputs: usize) -> Result<(), Arc<Error>> {
+        let Some(from) = self.found.len().checked_sub(n_inputs) else {
+            return Err(not_walked(&expr));
+        };
+        let begin = self.capture.inputs.len();
+        let mut below = 0_u32;
+        for position in &self.found[from..] {
+            let Some(input) = self.capture.nodes.get_mut(*position as usize) else {
+                return Err(not_walked(&expr));
+            };
+            input.uses += 1;
+            below = below.saturating_add(input.operations);
+            self.capture.inputs.push(*position);
+        }
+        let first = || self.found.get(from).map(|first| self.capture.nodes[*first as usize].operations);
+        let (operations, number) = (operations(expr.op(), below, first), expr.node_type().number());
+        self.found.truncate(from);
+        self.add(expr, Role::Compute, number, begin, operations);
+        Ok(())
+    }
+
+    /// Captures a node: from now on it is found.
+    #[inline(always)]
+    fn add(&mut self, expr: Expr, role: Role, number: u64, begin: usize, operations: u32) {
+        self.has_names |= expr.is_named();
+        let position = self.capture.nodes.len() as u32;
+        self.position.insert(expr.id(), position);
+        self.found.push(position);
+        let (begin, end) = (begin as u32, self.capture.inputs.len() as u32);
+        self.capture.nodes.push(Captured { expr, role, number, begin, end, uses: 0, operations });
+    }
+}
+
+/// What a walk does with a node that it comes to.
+enum Kind {
+    Data,
+    Scalar,
+    /// Its inputs come first.
+    Inner,
+    /// It comes from another device.
+    Copy,
+    Invalid,
+    /// It has no value.
+    StandIn,
+}
+
+impl Kind {
+    #[inline(always)]
+    fn of(expr: &Expr) -> Kind {
+        if expr.data().is_some() {
+            return Kind::Data;
+        }
+        match expr.op() {
+            Op::Scalar => Kind::Scalar,
+            Op::Copy => Kind::Copy,
+            Op::Invalid(_) => Kind::Invalid,
+            Op::Buffer => Kind::StandIn,
+            _ => Kind::Inner,
+        }
+    }
+}
+
+/// What became of a node that a walk came to.
+enum Entered {
+    Captured,
+    /// This one, which was not met before, comes first.
+    Below(Expr),
+    /// The walk ends.
+    Ended,
+}
+
+#[cold]
+fn not_walked(expr: &Expr) -> Arc<Error> {
+    Error::internal(expr, "an input that was not walked")
+}
+
+/// Why a node without value cannot be evaluated.
+#[cold]
+fn valueless(expr: &Expr) -> Arc<Error> {
+    expr.error().cloned().unwrap_or_else(|| stand_in(expr))
+}
+
+/// All copies from other devices that come first, or a node that is busy: only they are looked for, since all is walked again when they are made.
+#[cold]
+fn copies(targets: &[Expr], newest: NodeId) -> Result<(Vec<Expr>, Option<Expr>), Arc<Error>> {
+    let (mut met, mut copies) = (NodeIndex::new(newest), Vec::new());
+    let mut left: Vec<Expr> = targets.iter().rev().map(resolve).collect();
+    while let Some(expr) = left.pop() {
+        if met.get(expr.id()).is_some() {
+            continue;
+        }
+        met.insert(expr.id(), 0);
+        let is_claimed = expr.claim().is_taken();
+        match Kind::of(&expr) {
+            Kind::Data | Kind::Scalar => {}
+            Kind::Invalid => return Err(valueless(&expr)),
+            Kind::Inner | Kind::StandIn | Kind::Copy if is_claimed => return Ok((copies, Some(expr))),
+            Kind::StandIn => return Err(valueless(&expr)),
+            Kind::Copy => copies.push(expr),
+            Kind::Inner => left.extend(expr.inputs().iter().rev().cloned()),
+        }
+    }
+    Ok((copies, None))
 }
 
 /// What a computed node costs per element, from data. A node that only rearranges what is in memory, or that few operations per element make
 /// from it, is not worth storing for a reader that may never come: handles are often temporaries of an expression, `(&x * &w + &b).relu()`.
-fn operations(expr: &Expr, inputs: &[u32], nodes: &[Captured]) -> u32 {
-    let below = || inputs.iter().fold(0_u32, |sum, input| sum.saturating_add(nodes[*input as usize].operations));
-    match expr.op() {
-        Op::Unary(_) | Op::Binary(_) | Op::Where => below().saturating_add(1),
+#[inline]
+fn operations(op: &Op, below: u32, first: impl FnOnce() -> Option<u32>) -> u32 {
+    match op {
+        Op::Unary(_) | Op::Binary(_) | Op::Where => below.saturating_add(1),
         Op::Reshape
         | Op::Permute(_)
         | Op::Expand
@@ -387,9 +551,10 @@ fn operations(expr: &Expr, inputs: &[u32], nodes: &[Captured]) -> u32 {
         | Op::Iota { .. }
         | Op::Cast
         | Op::Window { .. }
-        | Op::Variable(_) => below(),
+        | Op::Variable(_) => below,
         // Its value is its first input; what its gradient needs is not computed for it.
-        Op::Custom(_) => inputs.first().map_or(NOT_CHEAP, |value| nodes[*value as usize].operations),
+        // DEFAULT: a function of nothing is stored, as is all that is not known to be cheap.
+        Op::Custom(_) => first().unwrap_or(NOT_CHEAP),
         _ => NOT_CHEAP,
     }
 }
@@ -422,23 +587,32 @@ impl Capture {
                 wanted[at] = self.nodes[at].role == Role::Compute;
             }
         }
-        self.outputs = (0..self.nodes.len() as u32).filter(|i| wanted[*i as usize]).collect();
+        for (i, is_wanted) in wanted.iter().enumerate() {
+            if *is_wanted {
+                self.outputs.push(i as u32);
+            }
+        }
         // An input may be overwritten if nobody holds it and nothing that stays behind can ask for it again.
         let mut pinned = held.clone();
         self.held = held;
-        for i in (0..self.nodes.len()).rev() {
-            let node = &self.nodes[i];
+        self.donatable = vec![false; self.externals.len()];
+        let (wanted, pinned) = (&wanted[..self.nodes.len()], &mut pinned[..self.nodes.len()]);
+        for (i, node) in self.nodes.iter().enumerate().rev() {
             let stays = match node.role {
                 Role::Compute if wanted[i] => node.expr.needs_grad() && !node.expr.is_consumed(),
                 Role::Compute => pinned[i],
-                _ => false,
+                Role::Scalar(_) => false,
+                Role::External(external) => {
+                    // All that use it have been asked.
+                    self.donatable[external as usize] = !pinned[i];
+                    false
+                }
             };
             if stays {
-                self.inputs(i).iter().for_each(|input| pinned[*input as usize] = true);
+                let inputs = &self.inputs[node.begin as usize..node.end as usize];
+                inputs.iter().for_each(|input| pinned[*input as usize] = true);
             }
         }
-        self.donatable =
-            self.nodes.iter().enumerate().filter(|(_, n)| matches!(n.role, Role::External(_))).map(|(i, _)| !pinned[i]).collect();
         Ok(())
     }
 

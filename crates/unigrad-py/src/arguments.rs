@@ -190,8 +190,8 @@ impl<'py> FromPyObject<'_, 'py> for Ints {
 }
 
 impl unigrad::tensor::Ints for Ints {
-    fn ints(self) -> Vec<i64> {
-        self.0
+    fn ints(self) -> unigrad::tensor::IntList {
+        self.0.into()
     }
 }
 

@@ -65,6 +65,7 @@ scalar_ops! {
 
 impl BinaryOp {
     /// Whether the result is `Bool`.
+    #[inline]
     pub const fn is_comparison(self) -> bool {
         matches!(self, BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge)
     }

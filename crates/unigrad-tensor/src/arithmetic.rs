@@ -10,7 +10,7 @@
 use crate::{
     Tensor,
     axes::clamped,
-    promotion::{align, align_exprs, align_value, promote, promote_value, to_float, value_expr},
+    promotion::{align, align_exprs, align_value, promote, promote_value, to_float, value_expr, value_like},
     rules::{gated, is_number, with_slope},
 };
 use std::{f64::consts, ops};
@@ -65,17 +65,30 @@ operands!(
     K => |x| Operand::Value(Value::Constant(x.0)),
 );
 
+#[inline(always)]
 #[track_caller]
 fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, Expr> {
     if a.is_invalid() {
         return Err(a);
     }
-    let (dtype, b) = match b {
-        Operand::Value(value) => (promote_value(a.dtype(), value), Err(value)),
+    // Floats of one type, and Rust numbers beside floats, stay what they are.
+    let b = match b {
         Operand::Tensor(b) => {
             let b = b.into_expr();
-            (promote(&a, &b), Ok(b))
+            if a.is_same_type(&b) && a.dtype().is_float() {
+                return Ok(if swapped { b.binary_with(op, a) } else { a.binary_with(op, b) });
+            }
+            Err(b)
         }
+        Operand::Value(value) if a.dtype().is_float() => {
+            let b = value_like(value, a.dtype(), &a);
+            return Ok(if swapped { b.binary_with(op, a) } else { a.binary_with(op, b) });
+        }
+        Operand::Value(value) => Ok(value),
+    };
+    let (dtype, b) = match b {
+        Ok(value) => (promote_value(a.dtype(), value), Err(value)),
+        Err(b) => (promote(&a, &b), Ok(b)),
     };
     use BinaryOp::*;
     let (op, force) = match op {
@@ -93,21 +106,30 @@ fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, 
     Ok(a.binary_with(op, b))
 }
 
+/// Apart from the methods, which are generic and so are compiled in every program's own crates.
+#[track_caller]
+fn binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Tensor {
+    Tensor::from_result(try_binary(op, a, b, swapped))
+}
+
 impl Tensor {
+    #[inline]
     #[track_caller]
     pub(crate) fn binary(&self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, self.expr(), other.into(), false))
+        binary(op, self.expr(), other.into(), false)
     }
 
     /// As [`Tensor::binary`], of a tensor that nothing else needs.
+    #[inline]
     #[track_caller]
     fn into_binary(self, op: BinaryOp, other: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, self.into_expr(), other.into(), false))
+        binary(op, self.into_expr(), other.into(), false)
     }
 
+    #[inline]
     #[track_caller]
     fn binary_swapped(&self, op: BinaryOp, left: impl Into<Operand>) -> Tensor {
-        Tensor::from_result(try_binary(op, self.expr(), left.into(), true))
+        binary(op, self.expr(), left.into(), true)
     }
 
     /// A function of real numbers: integers and bools become `f32`.
@@ -117,19 +139,21 @@ impl Tensor {
             return cast.of(self).real(op);
         }
         let expr = self.expr();
-        Tensor::from_expr(expr.cast(to_float(expr.dtype())).unary(op))
+        let dtype = to_float(expr.dtype());
+        Tensor::from_expr(expr.cast_with(dtype).unary_with(op))
     }
 
     /// A function of anything.
     #[track_caller]
     fn tested(&self, op: UnaryOp) -> Tensor {
-        Tensor::from_expr(self.expr().unary(op))
+        Tensor::from_expr(self.expr().unary_with(op))
     }
 
     #[track_caller]
     pub(crate) fn float(&self) -> Tensor {
         let expr = self.expr();
-        Tensor::from_expr(expr.cast(to_float(expr.dtype())))
+        let dtype = to_float(expr.dtype());
+        Tensor::from_expr(expr.cast_with(dtype))
     }
 
     /// A function of numbers: bools become `i64`.
@@ -142,7 +166,7 @@ impl Tensor {
             (DType::Bool, _) => expr.cast(DType::I64),
             _ => expr,
         };
-        Tensor::from_expr(expr.unary(op))
+        Tensor::from_expr(expr.unary_with(op))
     }
 }
 

@@ -119,7 +119,7 @@ impl Tensor {
     pub fn movedims(&self, sources: impl Ints, targets: impl Ints) -> Tensor {
         let e = self.expr();
         let listed = |axes: Vec<i64>| axes.into_iter().map(|axis| resolve_axis(&e, "movedim", axis)).collect::<Result<Vec<usize>, Expr>>();
-        let (sources, targets) = match (listed(sources.ints()), listed(targets.ints())) {
+        let (sources, targets) = match (listed(sources.ints().into_vec()), listed(targets.ints().into_vec())) {
             (Ok(sources), Ok(targets)) => (sources, targets),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
         };

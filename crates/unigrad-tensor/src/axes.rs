@@ -1,6 +1,10 @@
 //! How callers write shapes, axes and lists of integers.
 
+use smallvec::SmallVec;
 use unigrad_graph::{ErrorKind, Expr, Shape};
+
+/// Integers as callers write them; as many as a shape mostly has are no allocation.
+pub type IntList = SmallVec<[i64; 8]>;
 
 /// A shape: `[2, 3]`, a slice or `Vec` of `usize`, one number, or `()` for rank 0.
 pub trait Dims {
@@ -65,7 +69,7 @@ impl Dims for () {
 /// A list of integers that may be negative: `-1`, `[0, -1]`, a slice, a `Vec`.
 pub trait Ints {
     /// The integers.
-    fn ints(self) -> Vec<i64>;
+    fn ints(self) -> IntList;
 }
 
 /// Which axes a reduction goes over: `()` for all, one axis, or a list; negative ones count from the end.
@@ -87,66 +91,83 @@ pub(crate) fn clamped<T: TryInto<i64>>(i: T) -> i64 {
     i.try_into().unwrap_or(i64::MAX)
 }
 
+#[inline]
+fn listed<T: Copy + TryInto<i64>>(all: &[T]) -> IntList {
+    let mut few = [0; 8];
+    match few.get_mut(..all.len()) {
+        Some(list) => {
+            list.iter_mut().zip(all).for_each(|(to, i)| *to = clamped(*i));
+            IntList::from_buf_and_len(few, all.len())
+        }
+        None => all.iter().map(|i| clamped(*i)).collect(),
+    }
+}
+
 macro_rules! integers {
     ($($ty:ty),*) => { $(
         impl Ints for $ty {
-            fn ints(self) -> Vec<i64> {
-                vec![clamped(self)]
+            fn ints(self) -> IntList {
+                listed(&[self])
             }
         }
         impl<const N: usize> Ints for [$ty; N] {
-            fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| clamped(*i)).collect()
+            #[inline]
+            fn ints(self) -> IntList {
+                listed(self.as_ref())
             }
         }
         impl<const N: usize> Ints for &[$ty; N] {
-            fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| clamped(*i)).collect()
+            #[inline]
+            fn ints(self) -> IntList {
+                listed(self.as_ref())
             }
         }
         impl Ints for &[$ty] {
-            fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| clamped(*i)).collect()
+            #[inline]
+            fn ints(self) -> IntList {
+                listed(self.as_ref())
             }
         }
         impl Ints for Vec<$ty> {
-            fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| clamped(*i)).collect()
+            #[inline]
+            fn ints(self) -> IntList {
+                listed(self.as_ref())
             }
         }
         impl Ints for &Vec<$ty> {
-            fn ints(self) -> Vec<i64> {
-                self.iter().map(|i| clamped(*i)).collect()
+            #[inline]
+            fn ints(self) -> IntList {
+                listed(self.as_ref())
             }
         }
         impl Axes for $ty {
             fn axes(self) -> Option<Vec<i64>> {
-                Some(self.ints())
+                Some(self.ints().into_vec())
             }
         }
         impl<const N: usize> Axes for [$ty; N] {
             fn axes(self) -> Option<Vec<i64>> {
-                Some(self.ints())
+                Some(self.ints().into_vec())
             }
         }
         impl<const N: usize> Axes for &[$ty; N] {
             fn axes(self) -> Option<Vec<i64>> {
-                Some(self.ints())
+                Some(self.ints().into_vec())
             }
         }
         impl Axes for &[$ty] {
             fn axes(self) -> Option<Vec<i64>> {
-                Some(self.ints())
+                Some(self.ints().into_vec())
             }
         }
         impl Axes for Vec<$ty> {
             fn axes(self) -> Option<Vec<i64>> {
-                Some(self.ints())
+                Some(self.ints().into_vec())
             }
         }
         impl Axes for &Vec<$ty> {
             fn axes(self) -> Option<Vec<i64>> {
-                Some(self.ints())
+                Some(self.ints().into_vec())
             }
         }
     )* };
@@ -162,7 +183,7 @@ pub(crate) fn resolve_axis(x: &Expr, op: &str, axis: i64) -> Result<usize, Expr>
 /// As [`resolve_axis`], among `rank` axes.
 #[track_caller]
 pub(crate) fn resolve_in(x: &Expr, op: &str, axis: i64, rank: usize) -> Result<usize, Expr> {
-    if x.error().is_some() {
+    if x.is_invalid() {
         return Err(x.clone());
     }
     let resolved = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
@@ -179,7 +200,7 @@ pub(crate) fn resolve_in(x: &Expr, op: &str, axis: i64, rank: usize) -> Result<u
 /// A tensor of rank 0 as a vector of one element, for ops along its axis 0 or -1: it has none, but PyTorch's ops take them.
 #[track_caller]
 pub(crate) fn scalar_as_vector(x: &Expr, axis: i64) -> Option<Expr> {
-    (x.error().is_none() && x.rank() == 0 && (-1..=0).contains(&axis)).then(|| x.reshape(&[1]))
+    (x.rank() == 0 && !x.is_invalid() && (-1..=0).contains(&axis)).then(|| x.reshape(&[1]))
 }
 
 /// Several axes, sorted; naming one twice is an error. A tensor of rank 0 has none, but 0 and -1 may be named.

@@ -80,7 +80,7 @@ pub use autocast::{AutocastGuard, autocast, autocast_dtype, autocast_fp8, autoca
 pub use autograd::{
     checkpoint, custom, enable_grad, enable_grad_guard, grad, grad_allow_unused, grad_with, no_grad, no_grad_guard, take_gradients,
 };
-pub use axes::{Axes, Dims, Ints};
+pub use axes::{Axes, Dims, IntList, Ints};
 pub use composite::{Arguments, Composite};
 pub use conv::ConvOptions;
 pub use creation::NestedValues;

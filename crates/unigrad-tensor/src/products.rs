@@ -50,7 +50,7 @@ impl Tensor {
         let listed = |e: &Expr, axes: Vec<i64>| {
             axes.into_iter().map(|axis| resolve_axis(e, "tensordot", axis)).collect::<Result<Vec<usize>, Expr>>()
         };
-        let (mine, theirs) = match (listed(&a, axes.ints()), listed(&b, other_axes.ints())) {
+        let (mine, theirs) = match (listed(&a, axes.ints().into_vec()), listed(&b, other_axes.ints().into_vec())) {
             (Ok(mine), Ok(theirs)) => (mine, theirs),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
         };

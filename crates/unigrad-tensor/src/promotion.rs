@@ -124,13 +124,35 @@ pub(crate) fn align_exprs(op: &str, a: Expr, b: Expr, force: Option<DType>) -> R
     if a.is_same_type(&b) && a.dtype() == dtype {
         return Ok((a, b));
     }
-    let (a, b) = broadcast(op, &a, &b)?;
-    Ok((a.cast(dtype), b.cast(dtype)))
+    let (a, b) = match is_named(&a, &b) {
+        true => broadcast(op, &a, &b)?,
+        // One has the shape of both, as mostly.
+        false if broadcasts_to(&b, &a) => {
+            let b = b.expand_with(a.shape());
+            (a, b)
+        }
+        false if broadcasts_to(&a, &b) => {
+            let a = a.expand_with(b.shape());
+            (a, b)
+        }
+        false => broadcast(op, &a, &b)?,
+    };
+    Ok((a.cast_with(dtype), b.cast_with(dtype)))
+}
+
+fn is_named(a: &Expr, b: &Expr) -> bool {
+    a.is_named() || b.is_named()
+}
+
+/// Whether the one can be expanded to the other's shape.
+fn broadcasts_to(from: &Expr, to: &Expr) -> bool {
+    let (from, to) = (from.shape(), to.shape());
+    from.len() <= to.len() && from.iter().rev().zip(to.iter().rev()).all(|(from, to)| from == to || *from == 1)
 }
 
 /// A Rust number as a node of the shape of another one, which has this dtype.
 #[track_caller]
-fn value_like(value: Value, dtype: DType, like: &Expr) -> Expr {
+pub(crate) fn value_like(value: Value, dtype: DType, like: &Expr) -> Expr {
     match value {
         Value::Float(value) => like.scalar_like(Literal::float(dtype, value)),
         Value::Int(value) => like.scalar_like(Literal::int(dtype, value)),

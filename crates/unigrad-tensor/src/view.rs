@@ -6,8 +6,7 @@ use crate::{
     index::element_from_end,
     promotion::refuse_mixed,
 };
-use smallvec::SmallVec;
-use unigrad_graph::{DType, ErrorKind, Expr, Literal, PadAxis, Shape, SliceAxis};
+use unigrad_graph::{DType, ErrorKind, Expr, Inputs, Literal, MAX_RANK, PadAxis, Shape, SliceAxis};
 
 /// What [`Tensor::pad_with`] puts around a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,9 +25,20 @@ pub enum PadMode {
 const MAX_PARTS: usize = 1 << 20;
 
 #[track_caller]
-fn try_reshape(x: &Expr, ints: &[i64]) -> Result<Expr, Expr> {
-    if x.error().is_some() {
-        return Err(x.clone());
+fn try_reshape(x: Expr, ints: &[i64]) -> Result<Expr, Expr> {
+    if x.is_invalid() {
+        return Err(x);
+    }
+    // All sizes are given, as mostly: the graph compares the number of elements.
+    let mut few = [0; 6];
+    if let Some(sizes) = few.get_mut(..ints.len()) {
+        let mut all = 0;
+        for (to, size) in sizes.iter_mut().zip(ints) {
+            (*to, all) = (*size as usize, all | *size);
+        }
+        if all >= 0 {
+            return Ok(x.reshape_with(sizes));
+        }
     }
     let fail = |message: String| -> (ErrorKind, String) { (ErrorKind::Shape, message) };
     let help = "the number of elements stays; one size may be -1 and is found out";
@@ -49,11 +59,11 @@ fn try_reshape(x: &Expr, ints: &[i64]) -> Result<Expr, Expr> {
         _ => None,
     });
     if let Some((kind, message)) = problem {
-        return Err(Expr::fail(kind, "reshape", message, help, &[x]));
+        return Err(Expr::fail(kind, "reshape", message, help, &[&x]));
     }
     let rest = if open == 1 { x.numel() / known.unwrap_or(1).max(1) } else { 0 };
     let shape: Shape = ints.iter().map(|size| if *size < 0 { rest } else { *size as usize }).collect();
-    Ok(x.reshape(&shape))
+    Ok(x.reshape_with(&shape))
 }
 
 #[track_caller]
@@ -72,7 +82,12 @@ impl Tensor {
     /// The same elements in row-major order; one size may be -1 and is found out.
     #[track_caller]
     pub fn reshape(&self, shape: impl Ints) -> Tensor {
-        Tensor::from_result(try_reshape(&self.expr(), &shape.ints()))
+        self.reshape_ints(&shape.ints())
+    }
+
+    #[track_caller]
+    fn reshape_ints(&self, ints: &[i64]) -> Tensor {
+        Tensor::from_result(try_reshape(self.expr(), ints))
     }
 
     /// Another name for [`Tensor::reshape`].
@@ -83,7 +98,7 @@ impl Tensor {
 
     #[track_caller]
     pub(crate) fn reshape_to(&self, shape: &[usize]) -> Tensor {
-        Tensor::from_expr(self.expr().reshape(shape))
+        Tensor::from_expr(self.expr().reshape_with(shape))
     }
 
     /// One axis instead of `first..=last`.
@@ -149,16 +164,18 @@ impl Tensor {
     #[track_caller]
     pub fn transpose(&self, a: isize, b: isize) -> Tensor {
         let x = self.expr();
-        if [a, b].iter().all(|axis| scalar_as_vector(&x, *axis as i64).is_some()) {
+        if x.rank() == 0 && [a, b].iter().all(|axis| scalar_as_vector(&x, *axis as i64).is_some()) {
             return Tensor::from_expr(x.permute(&[]));
         }
         let (a, b) = match (resolve_axis(&x, "transpose", a as i64), resolve_axis(&x, "transpose", b as i64)) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
         };
-        let mut order: SmallVec<[usize; 8]> = (0..x.rank()).collect();
+        let mut all: [usize; MAX_RANK] = std::array::from_fn(|axis| axis);
+        // No tensor has more axes.
+        let order = &mut all[..x.rank()];
         order.swap(a, b);
-        Tensor::from_expr(x.permute(&order))
+        Tensor::from_expr(x.permute_with(order))
     }
 
     /// Another name for [`Tensor::transpose`].
@@ -255,7 +272,9 @@ impl Tensor {
     pub fn narrow(&self, axis: isize, start: usize, len: usize) -> Tensor {
         let x = self.expr();
         match resolve_axis(&x, "narrow", axis as i64) {
-            Ok(axis) if start.checked_add(len).is_some_and(|end| end <= x.shape()[axis]) => Tensor::from_expr(x.narrow(axis, start, len)),
+            Ok(axis) if start.checked_add(len).is_some_and(|end| end <= x.shape()[axis]) => {
+                Tensor::from_expr(x.narrow_with(axis, start, len))
+            }
             Ok(axis) => {
                 let message = format!("elements {start}..{start}+{len} of axis {axis} of {:?}", x.shape());
                 Tensor::fail(ErrorKind::Index, "narrow", message, "start and length stay inside of the axis", &[self])
@@ -333,7 +352,8 @@ impl Tensor {
     /// One after another along an axis; dtypes promote.
     #[track_caller]
     pub fn concat(tensors: &[&Tensor], axis: isize) -> Tensor {
-        let mut exprs: Vec<Expr> = tensors.iter().map(|tensor| tensor.expr()).collect();
+        let mut exprs = Inputs::with_capacity(tensors.len());
+        tensors.iter().for_each(|tensor| exprs.push(tensor.expr()));
         let Some(first) = exprs.first() else {
             return Tensor::fail(ErrorKind::Argument, "concat", "no tensors given", "give at least one", &[]);
         };
@@ -341,14 +361,16 @@ impl Tensor {
             Ok(axis) => axis,
             Err(invalid) => return Tensor::from_expr(invalid),
         };
-        if let Err(invalid) = refuse_mixed("concat", &exprs.iter().collect::<Vec<_>>()) {
-            return Tensor::from_expr(invalid);
+        if exprs.iter().any(|expr| expr.dtype() != first.dtype()) {
+            if let Err(invalid) = refuse_mixed("concat", &exprs.iter().collect::<Vec<_>>()) {
+                return Tensor::from_expr(invalid);
+            }
+            let dtype = exprs.iter().fold(first.dtype(), |dtype, expr| dtype.promote(expr.dtype()));
+            for expr in &mut exprs {
+                *expr = expr.cast(dtype);
+            }
         }
-        let dtype = exprs.iter().fold(first.dtype(), |dtype, expr| dtype.promote(expr.dtype()));
-        for expr in &mut exprs {
-            *expr = expr.cast(dtype);
-        }
-        Tensor::from_expr(Expr::concat(&exprs, axis))
+        Tensor::from_expr(Expr::concat_with(exprs, axis))
     }
 
     /// Along a new axis; shapes are equal, dtypes promote.

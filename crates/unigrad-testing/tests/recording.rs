@@ -16,9 +16,9 @@ use unigrad_plan::{Capture, Options, PlanCache};
 use unigrad_tensor::{DType, Device, Tensor, eval};
 
 /// Instructions to record a node, at most.
-const RECORD: f64 = 910.0;
+const RECORD: f64 = 455.0;
 /// Instructions to look a node up, at most.
-const LOOK_UP: f64 = 480.0;
+const LOOK_UP: f64 = 305.0;
 
 /// Says to a copy of this program what to count.
 const COUNTED: &str = "UNIGRAD_TEST_COUNTED";

@@ -1,29 +1,36 @@
 //! Matrix products and convolutions.
 
-use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp, is_countable};
+use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp, is_countable, types};
 use std::sync::Arc;
 
 impl Expr {
     /// `[batch.., m, k] @ [batch.., k, n]`, batch sizes equal, one dtype.
     #[track_caller]
     pub fn matmul(&self, other: &Expr) -> Expr {
-        if let Some(invalid) = Expr::check_inputs("matmul", &[self, other]) {
+        self.clone().matmul_with(other.clone())
+    }
+
+    /// As [`Expr::matmul`], of handles that nothing else needs.
+    #[track_caller]
+    pub fn matmul_with(self, other: Expr) -> Expr {
+        if let Some(invalid) = Expr::check_inputs("matmul", &[&self, &other]) {
             return invalid;
         }
         let (a, b, rank) = (self.shape(), other.shape(), self.rank());
         if rank < 2 || other.rank() != rank || a[..rank - 2] != b[..rank - 2] {
-            return Expr::shape_error("matmul", format!("{a:?} @ {b:?}: batch sizes differ"), &[self, other]);
+            return Expr::shape_error("matmul", format!("{a:?} @ {b:?}: batch sizes differ"), &[&self, &other]);
         }
         if a[rank - 1] != b[rank - 2] {
             let message = format!("inner sizes differ: {a:?} @ {b:?} ({} against {})", a[rank - 1], b[rank - 2]);
-            return Expr::shape_error("matmul", message, &[self, other]);
+            return Expr::shape_error("matmul", message, &[&self, &other]);
         }
         if self.dtype() != other.dtype() {
-            return Expr::dtype_error("matmul", format!("dtypes differ: {} and {}", self.dtype(), other.dtype()), &[self, other]);
+            return Expr::dtype_error("matmul", format!("dtypes differ: {} and {}", self.dtype(), other.dtype()), &[&self, &other]);
         }
-        let mut shape = a.clone();
+        let mut shape = Shape::from_slice(a);
         shape[rank - 1] = b[rank - 1];
-        Expr::new(Op::MatMul, [self.clone(), other.clone()], shape, self.dtype())
+        let dtype = self.dtype();
+        Expr::coded((types::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], &shape, dtype)
     }
 
     /// Convolution (cross-correlation, as in every framework): x `[n, c, spatial..]` with w `[o, c / groups, kernel..]`.

@@ -1,14 +1,20 @@
 //! Maps: one result per element, from the elements at the same place.
 
-use crate::{Expr, Inputs, Op, autograd::Vjp, node::foldable_scalar};
+use crate::{Expr, Op, autograd::Vjp, node::foldable_scalar};
 use unigrad_scalar::{BinaryOp, DType, Formula, Term, UnaryClass, UnaryOp};
 
 impl Expr {
     /// An elementwise op of one argument.
     #[track_caller]
     pub fn unary(&self, op: UnaryOp) -> Expr {
-        if self.error().is_some() {
-            return self.clone();
+        self.clone().unary_with(op)
+    }
+
+    /// As [`Expr::unary`], of a handle that nothing else needs.
+    #[track_caller]
+    pub fn unary_with(self, op: UnaryOp) -> Expr {
+        if self.is_invalid() {
+            return self;
         }
         let dtype = self.dtype();
         let class = op.class();
@@ -16,9 +22,13 @@ impl Expr {
             return self.identity();
         }
         if !class.takes(dtype) {
-            return Expr::dtype_error(op.name(), format!("wants {}, got {dtype}", class.wants()), &[self]);
+            return Expr::dtype_error(op.name(), format!("wants {}, got {dtype}", class.wants()), &[&self]);
         }
-        Expr::like(Op::Unary(op), [self.clone()], self.tensor_type(), if op.gives_bool() { DType::Bool } else { dtype })
+        if class.gives_bool() && dtype != DType::Bool {
+            let of = self.tensor_type().clone();
+            return Expr::like(Op::Unary(op), [self], &of, DType::Bool);
+        }
+        Expr::of_one(op, self)
     }
 
     /// An elementwise op of two arguments of one shape and dtype.
@@ -32,7 +42,8 @@ impl Expr {
     #[expect(clippy::wildcard_enum_match_arm, reason = "most operations have no rule of their own")]
     pub fn binary_with(self, op: BinaryOp, other: Expr) -> Expr {
         let dtype = self.dtype();
-        if !self.is_same_type(&other) || self.is_invalid() || other.is_invalid() {
+        let is_same = self.is_same_type(&other);
+        if !is_same || self.is_invalid() || other.is_invalid() {
             if let Some(invalid) = Expr::check_inputs(op.name(), &[&self, &other]) {
                 return invalid;
             }
@@ -44,7 +55,7 @@ impl Expr {
                 return Expr::dtype_error(op.name(), format!("dtypes differ: {dtype} and {}", other.dtype()), &[&self, &other]);
             }
         }
-        let differs = !self.is_same_type(&other) && (self.is_named() || other.is_named());
+        let differs = !is_same && (self.is_named() || other.is_named());
         use BinaryOp::*;
         let rule = match op {
             Add | Sub | Mul | Rem | Pow | IDiv if dtype == DType::Bool => "numbers",
@@ -62,7 +73,11 @@ impl Expr {
             let shape = self.shape().clone();
             return Expr::new(Op::Binary(op), [self, other], shape, result);
         }
-        Expr::like_first(&Op::Binary(op), Inputs::from_buf([self, other]), result)
+        if result != dtype {
+            let of = self.tensor_type().clone();
+            return Expr::like(Op::Binary(op), [self, other], &of, result);
+        }
+        Expr::of_two(op, [self, other])
     }
 
     /// `if self { yes } else { no }`; `self` is `Bool`.
@@ -85,19 +100,30 @@ impl Expr {
     /// To another dtype; the node itself if it has it already.
     #[track_caller]
     pub fn cast(&self, dtype: DType) -> Expr {
-        if self.error().is_some() || self.dtype() == dtype {
-            return self.clone();
-        }
+        self.clone().cast_with(dtype)
+    }
+
+    /// As [`Expr::cast`], of a handle that nothing else needs.
+    #[inline]
+    #[track_caller]
+    pub fn cast_with(self, dtype: DType) -> Expr {
+        if self.dtype() == dtype || self.is_invalid() { self } else { self.cast_to_other(dtype) }
+    }
+
+    /// As [`Expr::cast`], to a dtype that it has not.
+    #[track_caller]
+    fn cast_to_other(self, dtype: DType) -> Expr {
         // Between floats a gradient may be asked for: there it is a node like any other.
         if !(self.dtype().is_float() && dtype.is_float()) {
             if let Op::Const(value) = self.op() {
                 return self.literal_like(value.cast(dtype));
             }
-            if let Some(value) = foldable_scalar(self) {
+            if let Some(value) = foldable_scalar(&self) {
                 return self.scalar_like(value.cast(dtype));
             }
         }
-        Expr::like(Op::Cast, [self.clone()], self.tensor_type(), dtype)
+        let of = self.tensor_type().clone();
+        Expr::like(Op::Cast, [self], &of, dtype)
     }
 
     /// The same bits as another dtype of the same size.

@@ -35,7 +35,7 @@ impl Expr {
     /// The first invalid one, or an invalid node if they live on different devices.
     #[track_caller]
     pub(crate) fn check_inputs(op: &str, inputs: &[&Expr]) -> Option<Expr> {
-        if let Some(invalid) = inputs.iter().find(|input| input.error().is_some()) {
+        if let Some(invalid) = inputs.iter().find(|input| input.is_invalid()) {
             return Some((*invalid).clone());
         }
         let first = inputs.first()?;

@@ -3,7 +3,15 @@
 //! Always: a view that changes nothing is a node of its own, and none looks through another one, so that gradients with respect to each are
 //! told apart; the planner folds them. Only [`Expr::expand`], to the shape that is there, returns the node itself.
 
-use crate::{Expr, Inputs, Op, PadAxis, Shape, SliceAxis, autograd::Vjp, node::foldable_scalar, numel};
+use crate::{
+    Expr, Inputs, Op, PadAxis, Shape, SliceAxis,
+    autograd::Vjp,
+    node::foldable_scalar,
+    numel,
+    shape::shape_of,
+    traits::Traits,
+    types::{self, same_sizes},
+};
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal, ScatterMode};
 
@@ -11,92 +19,155 @@ impl Expr {
     /// The same elements in row-major order.
     #[track_caller]
     pub fn reshape(&self, shape: &[usize]) -> Expr {
-        if self.error().is_some() {
-            return self.clone();
+        self.clone().reshape_with(shape)
+    }
+
+    /// As [`Expr::reshape`], of a handle that nothing else needs.
+    #[track_caller]
+    pub fn reshape_with(self, shape: &[usize]) -> Expr {
+        if self.is_invalid() {
+            return self;
         }
-        if self.shape().as_slice() == shape {
+        if same_sizes(self.shape(), shape) {
             return self.identity();
         }
         if numel(shape) != self.numel() {
-            let message = format!("{:?} has {} elements, {shape:?} has {}", self.shape(), self.numel(), numel(shape));
-            return Expr::shape_error("reshape", message, &[self]);
+            let message = match numel(shape) {
+                usize::MAX => format!("{shape:?} has more elements than can be counted"),
+                other => format!("{:?} has {} elements, {shape:?} has {other}", self.shape(), self.numel()),
+            };
+            return Expr::shape_error("reshape", message, &[&self]);
         }
         if let Some(same) = self.spread_leaf(shape) {
             return same;
         }
-        Expr::new(Op::Reshape, [self.clone()], shape, self.dtype())
+        let dtype = self.dtype();
+        Expr::coded((types::RESHAPE, |op| matches!(op, Op::Reshape)), || Op::Reshape, [self], shape, dtype)
     }
 
     /// Axis `i` of the result is axis `perm[i]`.
     #[track_caller]
     pub fn permute(&self, perm: &[usize]) -> Expr {
-        if self.error().is_some() {
-            return self.clone();
+        self.clone().permute_with(perm)
+    }
+
+    /// As [`Expr::permute`], of a handle that nothing else needs.
+    #[track_caller]
+    pub fn permute_with(self, perm: &[usize]) -> Expr {
+        if self.is_invalid() {
+            return self;
         }
-        let mut seen: SmallVec<[bool; 8]> = SmallVec::from_elem(false, self.rank());
-        let valid = perm.len() == self.rank() && perm.iter().all(|p| *p < self.rank() && !std::mem::replace(&mut seen[*p], true));
+        let (rank, mut seen, mut moves) = (self.rank(), 0_u64, false);
+        for (i, p) in perm.iter().enumerate() {
+            // No tensor has as many axes as there are bits.
+            seen |= 1_u64.checked_shl(*p as u32).unwrap_or(0);
+            moves |= i != *p;
+        }
+        let valid = perm.len() == rank && perm.iter().all(|p| *p < rank) && seen.count_ones() as usize == rank;
         if !valid {
-            return Expr::shape_error("permute", format!("{perm:?} is not an order of the axes of {:?}", self.shape()), &[self]);
+            return Expr::shape_error("permute", format!("{perm:?} is not an order of the axes of {:?}", self.shape()), &[&self]);
         }
-        if perm.iter().enumerate().all(|(i, p)| i == *p) {
+        if !moves {
             return self.identity();
         }
-        let shape: Shape = perm.iter().map(|p| self.shape()[*p]).collect();
-        Expr::new(Op::Permute(perm.iter().map(|p| *p as u8).collect()), [self.clone()], shape, self.dtype())
+        let shape = shape_of(rank, |i| self.shape()[perm[i]]);
+        let mut few = [0_u8; 8];
+        let dtype = self.dtype();
+        let Some(order) = few.get_mut(..rank) else {
+            return Expr::new(Op::Permute(perm.iter().map(|p| *p as u8).collect()), [self], shape, dtype);
+        };
+        order.iter_mut().zip(perm).for_each(|(to, p)| *to = *p as u8);
+        let is = |op: &Op| matches!(op, Op::Permute(met) if met.len() == order.len() && met.iter().zip(&*order).all(|(a, b)| a == b));
+        Expr::coded((types::permute_code(order), is), || Op::Permute(SmallVec::from_slice(order)), [self], &shape, dtype)
     }
 
     /// NumPy's `broadcast_to`.
     #[track_caller]
     pub fn expand(&self, shape: &[usize]) -> Expr {
-        if self.error().is_some() || self.shape().as_slice() == shape {
-            return self.clone();
+        self.clone().expand_with(shape)
+    }
+
+    /// As [`Expr::expand`], of a handle that nothing else needs.
+    #[track_caller]
+    pub fn expand_with(self, shape: &[usize]) -> Expr {
+        if self.is_invalid() || same_sizes(self.shape(), shape) {
+            return self;
         }
         let lead = shape.len().wrapping_sub(self.rank());
         let fits = shape.len() >= self.rank() && self.shape().iter().zip(&shape[lead..]).all(|(from, to)| from == to || *from == 1);
         if !fits {
-            return Expr::shape_error("expand", format!("{:?} does not broadcast to {shape:?}", self.shape()), &[self]);
+            return Expr::shape_error("expand", format!("{:?} does not broadcast to {shape:?}", self.shape()), &[&self]);
         }
         if let Some(same) = self.spread_leaf(shape) {
             return same;
         }
-        Expr::new(Op::Expand, [self.clone()], shape, self.dtype())
+        let dtype = self.dtype();
+        Expr::coded((types::EXPAND, |op| matches!(op, Op::Expand)), || Op::Expand, [self], shape, dtype)
     }
 
     /// A part, with steps; one entry per axis.
     #[track_caller]
     pub fn slice(&self, axes: &[SliceAxis]) -> Expr {
-        if self.error().is_some() {
-            return self.clone();
+        self.clone().slice_with(axes)
+    }
+
+    /// As [`Expr::slice`], of a handle that nothing else needs.
+    #[track_caller]
+    pub fn slice_with(self, axes: &[SliceAxis]) -> Expr {
+        if self.is_invalid() {
+            return self;
         }
         let inside = |axis: &SliceAxis, size: usize| {
+            if axis.step == 1 {
+                return axis.len == 0 || axis.start.checked_add(axis.len).is_some_and(|end| end <= size);
+            }
             let last = axis.start as i128 + axis.step as i128 * (axis.len as i128 - 1);
             axis.step != 0 && (axis.len == 0 || (axis.start < size && (0..size as i128).contains(&last)))
         };
         if axes.len() != self.rank() || !axes.iter().zip(self.shape()).all(|(axis, size)| inside(axis, *size)) {
-            return Expr::shape_error("slice", format!("{axes:?} is not inside {:?}", self.shape()), &[self]);
+            return Expr::shape_error("slice", format!("{axes:?} is not inside {:?}", self.shape()), &[&self]);
         }
         if axes.iter().zip(self.shape()).all(|(axis, size)| axis.start == 0 && axis.step == 1 && axis.len == *size) {
             return self.identity();
         }
-        let shape: Shape = axes.iter().map(|axis| axis.len).collect();
-        // Where there is at most one element, its distance to the next is any.
-        let plain = |axis: &SliceAxis| match axis.len {
-            0 => SliceAxis { start: 0, step: 1, len: 0 },
-            1 => SliceAxis { step: 1, ..*axis },
-            _ => *axis,
-        };
-        Expr::new(Op::Slice(axes.iter().map(plain).collect()), [self.clone()], shape, self.dtype())
+        let shape = shape_of(axes.len(), |i| axes[i].len);
+        let dtype = self.dtype();
+        if axes.iter().all(|axis| axis.len > 1 || (axis.step == 1 && (axis.len == 1 || axis.start == 0))) {
+            let is = |op: &Op| matches!(op, Op::Slice(met) if met.len() == axes.len() && met.iter().zip(axes).all(|(a, b)| a == b));
+            return Expr::coded((types::slice_code(axes), is), || Op::Slice(axes.into()), [self], &shape, dtype);
+        }
+        let mut plain: Box<[SliceAxis]> = axes.into();
+        for axis in &mut plain {
+            // Where there is at most one element, its distance to the next is any.
+            match axis.len {
+                0 => *axis = SliceAxis { start: 0, step: 1, len: 0 },
+                1 => axis.step = 1,
+                _ => {}
+            }
+        }
+        Expr::new(Op::Slice(plain), [self], shape, dtype)
     }
 
     /// `start .. start + len` of one axis.
     #[track_caller]
     pub fn narrow(&self, axis: usize, start: usize, len: usize) -> Expr {
-        let whole = |size: &usize| SliceAxis { start: 0, step: 1, len: *size };
-        let mut axes: SmallVec<[SliceAxis; 6]> = self.shape().iter().map(whole).collect();
-        if let Some(entry) = axes.get_mut(axis) {
-            *entry = SliceAxis { start, step: 1, len };
-        }
-        self.slice(&axes)
+        self.clone().narrow_with(axis, start, len)
+    }
+
+    /// As [`Expr::narrow`], of a handle that nothing else needs.
+    #[track_caller]
+    pub fn narrow_with(self, axis: usize, start: usize, len: usize) -> Expr {
+        let part = |(i, size): (usize, &usize)| match i == axis {
+            true => SliceAxis { start, step: 1, len },
+            false => SliceAxis { start: 0, step: 1, len: *size },
+        };
+        let mut few = [SliceAxis { start: 0, step: 1, len: 0 }; 6];
+        let Some(axes) = few.get_mut(..self.rank()) else {
+            let axes: Vec<SliceAxis> = self.shape().iter().enumerate().map(part).collect();
+            return self.slice_with(&axes);
+        };
+        axes.iter_mut().zip(self.shape().iter().enumerate().map(part)).for_each(|(to, axis)| *to = axis);
+        self.slice_with(axes)
     }
 
     /// Fill around and between the elements; one entry per axis.
@@ -123,13 +194,21 @@ impl Expr {
     /// One after another along `axis`.
     #[track_caller]
     pub fn concat(parts: &[Expr], axis: usize) -> Expr {
-        let refs: SmallVec<[&Expr; 8]> = parts.iter().collect();
-        if let Some(invalid) = Expr::check_inputs("concat", &refs) {
-            return invalid;
-        }
+        Expr::concat_with(parts.iter().cloned().collect(), axis)
+    }
+
+    /// As [`Expr::concat`], of handles that nothing else needs.
+    #[track_caller]
+    pub fn concat_with(parts: Inputs, axis: usize) -> Expr {
         let Some(first) = parts.first() else {
             return Expr::shape_error("concat", "no tensors given".into(), &[]);
         };
+        if Traits::any(&parts).has(Traits::INVALID) || parts.iter().any(|part| part.device() != first.device()) {
+            let refs: SmallVec<[&Expr; 8]> = parts.iter().collect();
+            if let Some(invalid) = Expr::check_inputs("concat", &refs) {
+                return invalid;
+            }
+        }
         let same = |part: &Expr| {
             part.dtype() == first.dtype()
                 && part.rank() == first.rank()
@@ -137,14 +216,17 @@ impl Expr {
         };
         if axis >= first.rank() || !parts.iter().all(same) {
             let shapes: Vec<_> = parts.iter().map(|part| part.shape().clone()).collect();
+            let refs: SmallVec<[&Expr; 8]> = parts.iter().collect();
             return Expr::shape_error("concat", format!("shapes {shapes:?} (or dtypes) do not fit along axis {axis}"), &refs);
         }
         if parts.len() == 1 {
             return first.identity();
         }
-        let mut shape = first.shape().clone();
+        let mut shape = Shape::from_slice(first.shape());
         shape[axis] = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.shape()[axis]));
-        Expr::new(Op::Concat { axis }, parts.iter().cloned().collect::<Inputs>(), shape, first.dtype())
+        let dtype = first.dtype();
+        let is = |op: &Op| matches!(op, Op::Concat { axis: met } if *met == axis);
+        Expr::coded((types::concat_code(axis), is), || Op::Concat { axis }, parts, &shape, dtype)
     }
 
     /// Sliding windows; see [`Op::Window`].

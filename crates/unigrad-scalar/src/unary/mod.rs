@@ -33,6 +33,7 @@ pub enum UnaryClass {
 
 impl UnaryClass {
     /// Whether a kernel may ask for the function of this dtype.
+    #[inline]
     pub const fn takes(self, dtype: DType) -> bool {
         match self {
             UnaryClass::Number => !matches!(dtype, DType::Bool),
@@ -41,6 +42,12 @@ impl UnaryClass {
             UnaryClass::Truth => matches!(dtype, DType::Bool),
             UnaryClass::Bits => dtype.is_int(),
         }
+    }
+
+    /// Whether the result is `Bool` whatever the argument's dtype.
+    #[inline]
+    pub const fn gives_bool(self) -> bool {
+        matches!(self, UnaryClass::Test | UnaryClass::Truth)
     }
 
     /// What it takes, in words.
@@ -136,6 +143,7 @@ macro_rules! define {
 crate::each_unary!(define);
 
 impl UnaryOp {
+    #[inline]
     fn row(self) -> &'static Row {
         &ROWS[self as usize]
     }
@@ -146,6 +154,7 @@ impl UnaryOp {
     }
 
     /// The method of tensors that is this function.
+    #[inline]
     pub fn method(self) -> &'static str {
         self.row().method
     }
@@ -156,13 +165,14 @@ impl UnaryOp {
     }
 
     /// What it takes and gives.
+    #[inline]
     pub fn class(self) -> UnaryClass {
         self.row().class
     }
 
     /// Whether the result is `Bool` whatever the argument's dtype.
     pub fn gives_bool(self) -> bool {
-        matches!(self.class(), UnaryClass::Test | UnaryClass::Truth)
+        self.class().gives_bool()
     }
 
     /// A rough price, in additions.
