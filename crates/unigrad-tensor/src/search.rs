@@ -32,6 +32,10 @@ fn read_i64(op: &str, x: &Expr) -> Result<Vec<i64>, Tensor> {
 /// How many elements of each sorted row `[rows.., n]` are less than (`right`: not greater than) each of the values `[rows.., m]`.
 #[track_caller]
 fn count_below(sorted: &Expr, values: &Expr, right: bool) -> Expr {
+    // A cast may have more bytes than memory can have: what it gives has no rows.
+    if let Some(invalid) = [sorted, values].into_iter().find(|x| x.error().is_some()) {
+        return invalid.clone();
+    }
     let rank = sorted.rank();
     let n = sorted.shape()[rank - 1];
     let beyond = if right { BinaryOp::Gt } else { BinaryOp::Ge };
