@@ -78,6 +78,8 @@ pub struct Target {
     pub vectors: bool,
     /// Whether lowered kernels load their run-time scalars from a block in memory that each run fills, instead of being passed them by value.
     pub scalars_in_block: bool,
+    /// Threads that every workgroup has for which lowering can choose a number: then programs can stand side by side in one launch.
+    pub workgroup: Option<u32>,
     /// Matrix operations that there are.
     pub fragments: Vec<FragmentShape>,
 }
@@ -136,6 +138,7 @@ impl Target {
             tables: true,
             vectors: true,
             scalars_in_block: false,
+            workgroup: None,
             fragments: Vec::new(),
         }
     }

@@ -153,6 +153,7 @@ pub(crate) fn target(device: sys::CUdevice) -> Result<Target, String> {
         tables: true,
         vectors: true,
         scalars_in_block: false,
+        workgroup: None,
         fragments,
     })
 }

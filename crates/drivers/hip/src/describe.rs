@@ -194,6 +194,7 @@ impl Gpu {
             tables: true,
             vectors: true,
             scalars_in_block: false,
+            workgroup: None,
             fragments: fragments(&self.architecture),
         }
     }

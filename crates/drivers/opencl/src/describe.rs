@@ -173,6 +173,7 @@ impl Found {
             tables: true,
             vectors: true,
             scalars_in_block: false,
+            workgroup: None,
             fragments: Vec::new(),
         }
     }
