@@ -117,6 +117,12 @@ impl Target {
         self.dialect == Dialect::OpenCl
     }
 
+    /// Whether programs with barriers can stand side by side, each in a branch that whole workgroups take. PoCL 3.1 compiles some such programs to what
+    /// reads anywhere, and takes a time for others that doubles with every barrier.
+    pub fn branches_over_barriers(&self) -> bool {
+        self.dialect != Dialect::OpenCl
+    }
+
     /// The interpreter's: everything there is, with subgroups of 32.
     pub fn interpreter() -> Target {
         Target {

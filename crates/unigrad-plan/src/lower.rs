@@ -158,7 +158,7 @@ impl Lowering<'_> {
         // Beside the parts a launch passes the whole, and numbers of its own. A driver divides what only has too many buffers.
         let passed =
             (self.limits.bytes.saturating_sub(OWN_BYTES) / self.limits.buffer_bytes.max(1)).min(self.limits.buffers).saturating_sub(2);
-        let is_buffer = |part: &Store| self.stored.contains(&part.node);
+        let is_buffer = |part: &Store| self.stored.contains(&self.ir.in_memory_as(part.node));
         let most = |group: &[Store]| match self.ir.numel(group[0].node) {
             1 if group.iter().all(is_buffer) => NUMBERS,
             1 => passed.clamp(PARTS, NUMBERS),

@@ -55,6 +55,9 @@ fn beside_each_other(steps: &[&Step], target: &Target) -> Option<Step> {
         let [along, 1, 1] = step.grid else { return None };
         groups = groups.checked_add(along).filter(|groups| *groups <= target.max_grid[0].min(1 << 30))?;
     }
+    if !target.branches_over_barriers() && steps.iter().any(|step| step.program.has_barriers()) {
+        return None;
+    }
     let programs: Vec<&Program> = steps.iter().map(|step| &step.program).collect();
     let program = join(&format!("{}_and_more", programs.first()?.name), &programs)?;
     validate(&program, target).ok()?;
