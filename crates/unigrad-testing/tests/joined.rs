@@ -1,7 +1,9 @@
 //! Launches that need nothing of each other are one, where a device wants that: what is joined, what is not, and that memory stays right.
 
 use std::{cell::RefCell, rc::Rc};
-use unigrad_kernel::Kernel;
+use unigrad::nn::{AdamW, AdamW8bit, SparseAdam};
+use unigrad_ir::{Dialect, Target, offline_targets, render};
+use unigrad_kernel::{Kernel, Limits};
 use unigrad_plan::{
     Options,
     testing::{end_on_plan, on_plan, plan_as_asked},
@@ -92,4 +94,60 @@ fn no_large_tensor_waits_for_another_launch() {
     assert_eq!((groups(&joined), groups(&apart)), (vec!["joined grouped grouped".to_owned()], vec!["grouped".to_owned(); 2]));
     let [joined, apart] = of(1024);
     assert!(!joined.iter().any(|kind| kind.starts_with("joined")), "{joined:?}, apart {apart:?}");
+}
+
+/// A target like an H100.
+fn hopper() -> Target {
+    let target = offline_targets().into_iter().find(|target| target.dialect == Dialect::Cuda && target.arch == "sm_90").unwrap();
+    Target { compute_units: 132, max_buffers: 2048, max_param_bytes: 32_764, ..target }
+}
+
+/// The programs that a GPU launches for each launch of the last plan that `work` makes. All of them have a text.
+fn programs(target: &Target, work: impl FnOnce()) -> Vec<usize> {
+    let found: Rc<RefCell<Vec<usize>>> = Rc::default();
+    let (seen, target) = (Rc::clone(&found), target.clone());
+    eval::clear_plans();
+    on_plan(move |capture, options| {
+        let limits = Limits {
+            buffers: target.max_buffers as usize,
+            bytes: target.max_param_bytes as usize,
+            buffer_bytes: target.buffer_param_bytes() as usize,
+        };
+        let plan = plan_as_asked(capture, Options { joins: true, limits, ..options }).unwrap_or_else(|error| panic!("{error}"));
+        let programs = |kernel: &Kernel| {
+            let lowered = unigrad_gpu::lower(kernel, &target).unwrap_or_else(|error| panic!("{error}"));
+            for step in &lowered.steps {
+                render(&step.program, &target).unwrap_or_else(|error| panic!("{error}"));
+            }
+            lowered.steps.len()
+        };
+        *seen.borrow_mut() = plan.launches.iter().map(|launch| programs(&launch.kernel)).collect();
+    });
+    work();
+    end_on_plan();
+    found.take()
+}
+
+/// What is one launch is one program, where a launch can pass so many buffers: over the 148 tensors of a GPT-2 of 128 features.
+#[test]
+fn a_step_over_all_parameters_is_as_few_programs() {
+    let device = unigrad_testing::devices()[0];
+    let d = 128;
+    let layer: [&[usize]; 12] = [&[d], &[d], &[d, 3 * d], &[3 * d], &[d, d], &[d], &[d], &[d], &[d, 4 * d], &[4 * d], &[4 * d, d], &[d]];
+    let ends: [&[usize]; 4] = [&[52, d], &[32, d], &[d], &[d]];
+    let all: Vec<Tensor> = (ends.iter().chain((0..12).flat_map(|_| &layer)))
+        .map(|shape| Tensor::full(*shape, 0.1, DType::F32, &device).requires_grad())
+        .collect();
+    assert_eq!(all.len(), 148);
+    let gradients: Vec<Tensor> = all.iter().map(|p| p.detach() * 0.5).collect();
+    Tensor::realize_all(&gradients.iter().chain(&all).collect::<Vec<_>>()).unwrap();
+    let given = || gradients.iter().cloned().map(Some).collect::<Vec<_>>();
+    let target = hopper();
+    let mut small = AdamW8bit::new(all.clone(), 0.01).unwrap();
+    assert_eq!(programs(&target, || small.step_with(given(), &[]).unwrap()), [1, 1], "AdamW8bit");
+    let mut clipped = AdamW::new(all.clone(), 0.01).unwrap().clip_norm(0.5);
+    // The largest are summed in parts, which a second program adds up.
+    assert_eq!(programs(&target, || clipped.step_with(given(), &[]).unwrap()), [2, 1, 1, 1], "AdamW, clipped by norm");
+    let mut sparse = SparseAdam::new(all, 0.01).unwrap();
+    assert_eq!(programs(&target, || sparse.step_with(given(), &[]).unwrap()), [1, 1], "SparseAdam");
 }
