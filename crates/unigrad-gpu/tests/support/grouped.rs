@@ -154,16 +154,17 @@ fn with_len(region: &Region, len: usize) -> Region {
     Grouped { region: region.clone(), lens: Vec::new() }.with_len(len)
 }
 
-/// Runs groups of regions with these lengths, as one launch; `value` gives element `i` of argument `a` of an instance.
+/// Runs groups of regions with these lengths, as one launch; `value` gives element `i` of argument `a` of an instance, of which the first one is `first`.
 fn run(
     device: &dyn OpenDevice,
     groups: &[(&Region, &[usize])],
+    first: usize,
     value: impl Fn(usize, usize, usize) -> f64,
 ) -> Result<(Memory, Vec<u8>, Vec<usize>), Error> {
     let mut bufs = Vec::new();
     let mut scalars = Vec::new();
     let instances = || groups.iter().flat_map(|(region, lens)| lens.iter().map(move |len| (*region, *len)));
-    for (instance, (region, len)) in instances().enumerate() {
+    for (instance, (region, len)) in instances().enumerate().map(|(at, instance)| (at + first, instance)) {
         for (a, arg) in with_len(region, len).args.iter().enumerate() {
             let raw = (0..arg.len).map(|i| Literal::float(arg.dtype, value(instance, a, i)).to_raw()).collect();
             bufs.push(Buffer { dtype: arg.dtype, raw });
@@ -213,7 +214,7 @@ fn run(
 }
 
 fn check(device: &dyn OpenDevice, what: &str, groups: &[(&Region, &[usize])], value: impl Fn(usize, usize, usize) -> f64) {
-    let (expected, bytes, offsets) = run(device, groups, value).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let (expected, bytes, offsets) = run(device, groups, 0, value).unwrap_or_else(|error| panic!("{what}: {error}"));
     let mut end = 0;
     for (at, (buf, offset)) in expected.bufs.iter().zip(offsets).enumerate() {
         let which = format!("{what}: argument {at}");
@@ -280,11 +281,25 @@ pub(crate) fn groups(device: &dyn OpenDevice, has_f64: bool) {
     ];
     for (at, groups) in beside.iter().enumerate() {
         check(device, &format!("side by side, {at}"), groups, whole);
+        // Of numbers whose sums depend on their order, what each group gives alone, bit for bit.
+        let part = |instance: usize, arg: usize, i: usize| ((i * 7919 + arg * 31 + instance * 104_729) % 1009) as f64 / 1009.0 - 0.3;
+        let results = |groups: &[(&Region, &[usize])], first: usize| -> Vec<Vec<u8>> {
+            let (expected, bytes, offsets) = run(device, groups, first, part).unwrap_or_else(|error| panic!("side by side, {at}: {error}"));
+            let buffers = expected.bufs.iter().zip(offsets);
+            buffers.map(|(buf, offset)| bytes[offset..offset + buf.raw.len() * buf.dtype.size()].to_vec()).collect()
+        };
+        let mut first = 0;
+        let mut apart = Vec::new();
+        for group in *groups {
+            apart.extend(results(&[*group], first));
+            first += group.1.len();
+        }
+        assert!(results(groups, 0) == apart, "side by side, {at}: other bits than alone");
     }
     let region = indices(5);
     let lens = [5usize, 1000, 0, 4096, 3];
     check(device, "indices", &[(&region, &lens)], |instance, _, i| ((i + instance) % 20) as f64 - 10.0);
-    let wrong = run(device, &[(&region, &lens)], |instance, arg, i| if (instance, arg, i) == (3, 0, 2000) { 10.0 } else { 1.0 });
+    let wrong = run(device, &[(&region, &lens)], 0, |instance, arg, i| if (instance, arg, i) == (3, 0, 2000) { 10.0 } else { 1.0 });
     assert!(matches!(wrong, Err(Error::IndexOutOfRange { index: 10, size: 10, .. })), "{:?}", wrong.map(|_| ()));
     check(device, "indices again", &[(&region, &lens)], |_, _, i| (i % 10) as f64);
 }

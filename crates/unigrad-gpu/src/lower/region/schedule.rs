@@ -281,12 +281,12 @@ impl RowSchedule {
             Some(size) if arrangement.threads < size && size <= limit => Arrangement { threads: size, ..arrangement },
             _ => arrangement,
         };
-        // Beside other programs, it has as many threads as they have; who does a row, and so its result, is as it would be alone.
+        let blocks = row_runs.div_ceil(arrangement.rows() as usize);
+        // Beside other programs, it has as many threads as they have; how a row is done, and so its result, is as it would be alone.
         let arrangement = match target.workgroup {
             Some(size) if arrangement.threads < size && size <= limit => Arrangement { threads: size, ..arrangement },
             _ => arrangement,
         };
-        let blocks = row_runs.div_ceil(arrangement.rows() as usize);
         let mut groups = MOST_GROUPS;
         while groups > 1 && (groups * width * region.insts.len() > MOST_INSTS / 2 || runs < 2 * groups * arrangement.per_row as usize) {
             groups /= 2;
