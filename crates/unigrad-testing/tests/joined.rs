@@ -1,7 +1,12 @@
 //! Launches that need nothing of each other are one, where a device wants that: what is joined, what is not, and that memory stays right.
 
+#[path = "../../unigrad-gpu/tests/support/grouped.rs"]
+mod grouped;
+
 use std::{cell::RefCell, rc::Rc};
 use unigrad::nn::{AdamW, AdamW8bit, SparseAdam};
+use unigrad_device::Driver;
+use unigrad_interpreter::InterpreterDriver;
 use unigrad_ir::{Dialect, Target, offline_targets, render};
 use unigrad_kernel::{Kernel, Limits};
 use unigrad_plan::{
@@ -150,4 +155,14 @@ fn a_step_over_all_parameters_is_as_few_programs() {
     assert_eq!(programs(&target, || clipped.step_with(given(), &[]).unwrap()), [2, 1, 1, 1], "AdamW, clipped by norm");
     let mut sparse = SparseAdam::new(all, 0.01).unwrap();
     assert_eq!(programs(&target, || sparse.step_with(given(), &[]).unwrap()), [1, 1], "SparseAdam");
+}
+
+/// Groups, alone and side by side, on each target of the interpreter, which finds races, barriers that not all threads reach, and places beyond memory.
+#[test]
+fn the_interpreter_finds_nothing_wrong() {
+    let driver = InterpreterDriver::default();
+    for (ordinal, (name, target)) in unigrad_interpreter::targets().into_iter().enumerate() {
+        println!("{name}");
+        grouped::groups(&*driver.open(ordinal).unwrap(), target.f64);
+    }
 }
