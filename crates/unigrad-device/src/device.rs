@@ -317,6 +317,11 @@ impl Device {
         self.0.open.recompute()
     }
 
+    /// Whether launches that need nothing of each other are better one; see [`OpenDevice::joins`].
+    pub fn joins(self) -> bool {
+        self.0.open.joins()
+    }
+
     /// Where convolutions have their channels in memory: as the setting says, or as suits the device ([`OpenDevice::channels`]).
     pub fn channels(self) -> unigrad_kernel::Channels {
         crate::Config::current_or_default().channels.unwrap_or_else(|| self.0.open.channels())

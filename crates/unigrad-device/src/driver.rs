@@ -213,6 +213,10 @@ pub trait OpenDevice: Abilities + Send + Sync {
     fn recompute(&self) -> usize {
         3
     }
+    /// Whether launches that need nothing of each other are better one ([`unigrad_kernel::Joined`]): where a launch costs more than it does.
+    fn joins(&self) -> bool {
+        false
+    }
     /// Where convolutions have their channels in memory.
     fn channels(&self) -> Channels {
         Channels::First

@@ -404,6 +404,10 @@ impl OpenDevice for FaultyDevice {
         self.inner.recompute()
     }
 
+    fn joins(&self) -> bool {
+        self.inner.joins()
+    }
+
     fn channels(&self) -> Channels {
         self.inner.channels()
     }

@@ -456,8 +456,9 @@ impl<B: Backend> GpuDevice<B> {
         let missing = || self.misses_arguments(&program.name);
         let arg = |at: usize| brought.args.get(at).map(|slice| Self::range(*slice)).ok_or_else(missing);
         let scalar = |at: usize| brought.scalars.get(at).copied().ok_or_else(missing);
-        let each = program.lowered.steps[step].args.iter().zip(&program.dtypes[step]);
-        each.map(|(step_arg, dtype)| {
+        let args = &program.lowered.steps[step].args;
+        let each = args.iter().zip(&program.dtypes[step]).enumerate();
+        each.map(|(at, (step_arg, dtype))| {
             Ok(match step_arg {
                 StepArg::Arg(at) => Bound::Buffer(arg(*at)?),
                 StepArg::Scratch(at) => {
@@ -467,7 +468,9 @@ impl<B: Backend> GpuDevice<B> {
                 StepArg::StatusSlot => Bound::Scalar(*dtype, brought.slot.into()),
                 StepArg::Scalar(at, part) => Bound::Scalar(*dtype, part.of(scalar(*at)?)),
                 StepArg::Word(word) => Bound::Scalar(*dtype, *word),
-                StepArg::Block(words) => Bound::Buffer(block::part(brought.block, program.block_at[step], words)),
+                StepArg::Block(words) => {
+                    Bound::Buffer(block::part(brought.block, block::behind(program.block_at[step], &args[..at]), words))
+                }
                 StepArg::Table(at) => Bound::Table(at.iter().map(|at| arg(*at)).collect::<Result<_, _>>()?),
                 StepArg::ScalarTable(at) => Bound::ScalarTable(*dtype, at.iter().map(|at| scalar(*at)).collect::<Result<_, _>>()?),
                 StepArg::WordTable(words) => Bound::ScalarTable(*dtype, words.clone()),
@@ -646,6 +649,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
 
     fn recompute(&self) -> usize {
         RECOMPUTE
+    }
+
+    fn joins(&self) -> bool {
+        true
     }
 
     fn limits(&self) -> Limits {

@@ -463,6 +463,20 @@ impl Program {
         !self.has_raw() && !self.insts.iter().any(|inst| matches!(inst.ty, Type::Fragment(_)))
     }
 
+    /// Whether threads of a workgroup wait for each other anywhere.
+    pub fn has_barriers(&self) -> bool {
+        fn in_block(block: &[Stmt]) -> bool {
+            block.iter().any(|stmt| match stmt {
+                Stmt::Barrier => true,
+                Stmt::If { then, otherwise, .. } => in_block(then) || in_block(otherwise),
+                Stmt::For { body, .. } => in_block(body),
+                Stmt::While { check, body, .. } => in_block(check) || in_block(body),
+                Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Raw(_) => false,
+            })
+        }
+        in_block(&self.body)
+    }
+
     /// Whether any instruction or statement is in a dialect's own words.
     pub(crate) fn has_raw(&self) -> bool {
         fn in_block(block: &[Stmt]) -> bool {

@@ -8,6 +8,7 @@
 mod builder;
 pub mod interpret;
 mod ir;
+mod join;
 mod render;
 mod target;
 mod text;
@@ -18,6 +19,7 @@ pub use ir::{
     Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Prefetch, Program, Raw, Stmt,
     SubgroupOp, Type, Uniformity, Value,
 };
+pub use join::join;
 pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};
 pub use target::{Dialect, Target};
 pub use text::{ParseError, Parsed, parse, parse_all, parse_as, signature};

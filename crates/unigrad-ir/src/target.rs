@@ -80,6 +80,8 @@ pub struct Target {
     pub scalars_in_block: bool,
     /// Whether lowered kernels may have statements in the dialect's own words ([`crate::Raw`]), for instructions that the IR has no word for.
     pub own_words: bool,
+    /// Threads that every workgroup has for which lowering can choose a number: then programs can stand side by side in one launch.
+    pub workgroup: Option<u32>,
     /// Matrix operations that there are.
     pub fragments: Vec<FragmentShape>,
 }
@@ -117,6 +119,12 @@ impl Target {
         self.dialect == Dialect::OpenCl
     }
 
+    /// Whether programs with barriers can stand side by side, each in a branch that whole workgroups take. PoCL 3.1 compiles some such programs to what
+    /// reads anywhere, and takes a time for others that doubles with every barrier.
+    pub fn branches_over_barriers(&self) -> bool {
+        self.dialect != Dialect::OpenCl
+    }
+
     /// The interpreter's: everything there is, with subgroups of 32.
     pub fn interpreter() -> Target {
         Target {
@@ -139,6 +147,7 @@ impl Target {
             vectors: true,
             scalars_in_block: false,
             own_words: true,
+            workgroup: None,
             fragments: Vec::new(),
         }
     }

@@ -32,12 +32,15 @@ impl Kernel {
             Kernel::Grouped(grouped) => {
                 let one = of_region(&grouped.region, 0, &[]);
                 let n = grouped.region.args.len();
-                let shift = |flow: &Flow, by: usize| Flow {
-                    write: flow.write + by,
-                    reads: flow.reads.iter().map(|read| read + by).collect(),
-                    checks: flow.checks,
-                };
-                (0..grouped.lens.len()).flat_map(|instance| one.iter().map(move |flow| shift(flow, instance * n))).collect()
+                (0..grouped.lens.len()).flat_map(|instance| one.iter().map(move |flow| shifted(flow, instance * n))).collect()
+            }
+            Kernel::Joined(joined) => {
+                let (mut flows, mut first) = (Vec::new(), 0);
+                for part in &joined.parts {
+                    flows.extend(part.flows().iter().map(|flow| shifted(flow, first)));
+                    first += part.n_args();
+                }
+                flows
             }
             Kernel::Contract(contract) => match &contract.epilogue {
                 Some(region) => {
@@ -57,6 +60,11 @@ impl Kernel {
             | Kernel::Custom(_) => all(self),
         }
     }
+}
+
+/// The flow where the kernel's arguments begin at `by`.
+fn shifted(flow: &Flow, by: usize) -> Flow {
+    Flow { write: flow.write + by, reads: flow.reads.iter().map(|read| read + by).collect(), checks: flow.checks }
 }
 
 /// Everything depends on everything, on what results were before too: some are updated in place.

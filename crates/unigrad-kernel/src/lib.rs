@@ -15,6 +15,7 @@ mod contract;
 mod custom;
 mod flow;
 mod indexed;
+mod joined;
 mod library;
 mod region;
 #[cfg(feature = "testing")]
@@ -29,6 +30,7 @@ pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
 pub use custom::Custom;
 pub use flow::{Flow, check_bit};
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
+pub use joined::Joined;
 pub use library::{ByDtype, Library, Rates, Words};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
 pub use text::{MAX_AXES, ParseError, parse_regions};
@@ -61,6 +63,7 @@ impl Limits {
 pub enum Kernel {
     Region(Region),
     Grouped(Grouped),
+    Joined(Joined),
     Contract(Contract),
     Attention(Attention),
     AttentionGrad(AttentionGrad),
@@ -78,6 +81,7 @@ impl Kernel {
         match self {
             Kernel::Region(k) => k.args.clone(),
             Kernel::Grouped(k) => k.args(),
+            Kernel::Joined(k) => k.args(),
             Kernel::Contract(k) => k.args(),
             Kernel::Attention(k) => k.args(),
             Kernel::AttentionGrad(k) => k.args(),
@@ -90,11 +94,25 @@ impl Kernel {
         }
     }
 
+    /// How many buffers a launch passes.
+    pub fn n_args(&self) -> usize {
+        match self {
+            Kernel::Region(k) => k.args.len(),
+            Kernel::Grouped(k) => k.region.args.len() * k.lens.len(),
+            Kernel::Joined(k) => k.parts.iter().map(Kernel::n_args).sum(),
+            Kernel::Contract(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => {
+                self.args().len()
+            }
+            Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => self.args().len(),
+        }
+    }
+
     /// The dtypes of the run-time scalars a launch passes, in order. Each travels as [`unigrad_scalar::Literal::to_raw`].
     pub fn scalars(&self) -> Vec<DType> {
         match self {
             Kernel::Region(k) => k.scalars.clone(),
             Kernel::Grouped(k) => k.scalars(),
+            Kernel::Joined(k) => k.scalars(),
             Kernel::Contract(k) => k.epilogue.as_ref().map_or_else(Vec::new, |e| e.scalars.clone()),
             Kernel::Attention(k) => k.scalars(),
             Kernel::AttentionGrad(k) => k.forward.scalars(),
@@ -109,6 +127,7 @@ impl Kernel {
             Kernel::Region(r) if r.n_parallel == r.axes.len() => "map",
             Kernel::Region(_) => "row",
             Kernel::Grouped(_) => "grouped",
+            Kernel::Joined(_) => "joined",
             Kernel::Contract(_) => "contract",
             Kernel::Attention(_) => "attention",
             Kernel::AttentionGrad(_) => "attention.grad",
@@ -126,6 +145,7 @@ impl Kernel {
         match self {
             Kernel::Contract(k) => k.flops(),
             Kernel::Attention(k) => k.flops(),
+            Kernel::Joined(k) => k.parts.iter().map(Kernel::flops).sum(),
             Kernel::AttentionGrad(k) => 2.5 * k.forward.flops(),
             Kernel::Region(_)
             | Kernel::Grouped(_)

@@ -16,20 +16,35 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
         BufferPlace::Output(_) | BufferPlace::Arena(_) => place,
     };
     let PlannedLaunch { kernel, args, .. } = launch;
+    *args = united(kernel, args.iter().map(|place| (*place, effective(*place))).collect()).into_iter().map(|(place, _)| place).collect();
+}
+
+/// The arguments that a kernel is left with, of these: each with the place that it is in the end.
+fn united(kernel: &mut Kernel, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(BufferPlace, BufferPlace)> {
     let (region, first, instances) = match kernel {
         Kernel::Region(region) => (region, 0, 1),
         Kernel::Grouped(grouped) => (&mut grouped.region, 0, grouped.lens.len()),
+        Kernel::Joined(joined) => {
+            let mut rest = args;
+            let mut kept = Vec::with_capacity(rest.len());
+            for part in &mut joined.parts {
+                let after = rest.split_off(part.n_args().min(rest.len()));
+                kept.append(&mut united(part, rest));
+                rest = after;
+            }
+            return kept;
+        }
         Kernel::Contract(contract) => match &mut contract.epilogue {
             Some(region) => (&mut **region, 2, 1),
-            None => return,
+            None => return args,
         },
         // Their outputs never take an input's memory.
-        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return,
-        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return,
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return args,
+        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return args,
     };
     let n = region.args.len();
-    let at = |args: &[BufferPlace], instance: usize, arg: usize| effective(args[first + instance * n + arg]);
-    let same = |read: usize, write: usize| (0..instances).all(|instance| at(args, instance, read) == at(args, instance, write));
+    let at = |instance: usize, arg: usize| args[first + instance * n + arg].1;
+    let same = |read: usize, write: usize| (0..instances).all(|instance| at(instance, read) == at(instance, write));
     // For every argument: the one it becomes.
     let mut target: Vec<usize> = (0..n).collect();
     for read in 0..n {
@@ -43,18 +58,18 @@ pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
     }
     let kept: Vec<usize> = (0..n).filter(|arg| target[*arg] == *arg).collect();
     if kept.len() == n {
-        return;
+        return args;
     }
     let mut position = vec![0u32; n];
     kept.iter().enumerate().for_each(|(new, old)| position[*old] = new as u32);
     rename(region, |arg| position[target[arg as usize]]);
     region.args = kept.iter().map(|arg| region.args[*arg]).collect();
-    let mut united: Vec<BufferPlace> = args[..first].to_vec();
+    let mut united = args[..first].to_vec();
     for instance in 0..instances {
         united.extend(kept.iter().map(|arg| args[first + instance * n + arg]));
     }
     united.extend(&args[first + instances * n..]);
-    *args = united;
+    united
 }
 
 fn rename(region: &mut Region, new: impl Fn(u32) -> u32) {

@@ -29,6 +29,7 @@ mod in_place;
 mod index;
 mod internal;
 mod ir;
+mod join;
 mod limit;
 mod lower;
 mod materialize;

@@ -53,7 +53,7 @@ const MIN_FILLED: usize = 1 << 14;
 
 /// Parts of a concatenation that one launch writes.
 const PARTS: usize = 16;
-/// The same where each is one number, as far as a launch can pass them.
+/// The same where each is one number, as far as a launch can pass them or a driver can divide it.
 const NUMBERS: usize = 256;
 
 /// Offset and strides.
@@ -155,10 +155,15 @@ impl Lowering<'_> {
         parts.retain(|part| self.ir.numel(part.node) > 0);
         parts.sort_by_key(|part| self.ir.numel(part.node));
         let same = |a: &Store, b: &Store| self.ir.numel(a.node) == self.ir.numel(b.node);
-        // Beside the parts a launch passes the whole, and numbers of its own.
+        // Beside the parts a launch passes the whole, and numbers of its own. A driver divides what only has too many buffers.
         let passed =
             (self.limits.bytes.saturating_sub(OWN_BYTES) / self.limits.buffer_bytes.max(1)).min(self.limits.buffers).saturating_sub(2);
-        let most = |group: &[Store]| if self.ir.numel(group[0].node) == 1 { passed.clamp(PARTS, NUMBERS) } else { PARTS };
+        let is_buffer = |part: &Store| self.stored.contains(&self.ir.in_memory_as(part.node));
+        let most = |group: &[Store]| match self.ir.numel(group[0].node) {
+            1 if group.iter().all(is_buffer) => NUMBERS,
+            1 => passed.clamp(PARTS, NUMBERS),
+            _ => PARTS,
+        };
         for group in parts.chunk_by(same).flat_map(|group| group.chunks(most(group))) {
             let inside = FxHashSet::default();
             let task = Task { ir: self.ir, stored: self.stored, inside: &inside, acc: None, stores: group, may_split: true };

@@ -12,6 +12,7 @@ use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::ops::Range;
 use unigrad_graph::{DType, UnaryOp};
 use unigrad_kernel::{Index, Inst, InstOp, Kernel, Region, Value};
 use unigrad_scalar::Step;
@@ -47,6 +48,10 @@ pub(crate) fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
             let n = grouped.region.args.len();
             return read / n == write / n && region_in_step(&grouped.region, (read % n) as u32, (write % n) as u32);
         }
+        Kernel::Joined(joined) => {
+            let Some((part, first)) = joined.part_of(write) else { return false };
+            return read >= first && read < first + part.n_args() && in_step(part, read - first, write - first);
+        }
         Kernel::Contract(contract) => match &contract.epilogue {
             // What prologues read, all over, comes after the epilogue's arguments.
             Some(region) if read < 2 + region.args.len() => (&**region, 2),
@@ -58,6 +63,26 @@ pub(crate) fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
     // A contraction's operands are read all over.
     let (Some(read), Some(write)) = (read.checked_sub(shift), write.checked_sub(shift)) else { return false };
     region_in_step(region, read as u32, write as u32)
+}
+
+/// Arguments of a launch among which there may be some in whose place an output is written.
+fn near(kernel: &Kernel, write: usize) -> Range<usize> {
+    match kernel {
+        Kernel::Grouped(grouped) => {
+            let n = grouped.region.args.len();
+            write / n * n..write / n * n + n
+        }
+        Kernel::Joined(joined) => match joined.part_of(write) {
+            Some((part, first)) => {
+                let near = near(part, write - first);
+                near.start + first..near.end + first
+            }
+            None => 0..0,
+        },
+        Kernel::Region(_) | Kernel::Contract(_) => 0..kernel.n_args(),
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => 0..kernel.n_args(),
+        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => 0..kernel.n_args(),
+    }
 }
 
 /// Whether a product's epilogue takes the slope of GELU at this argument: a library that has a word for that reads the argument, and writes elsewhere.
@@ -178,6 +203,7 @@ fn checks_data(kernel: &Kernel) -> bool {
     match kernel {
         Kernel::Region(region) => of(region),
         Kernel::Grouped(grouped) => of(&grouped.region),
+        Kernel::Joined(joined) => joined.parts.iter().any(checks_data),
         Kernel::Contract(contract) => contract.epilogue.as_deref().is_some_and(of),
         Kernel::Scatter(_) => true,
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::ArgSort(_) => false,
@@ -245,16 +271,7 @@ pub(crate) fn assign(
                 continue;
             }
             // An input that dies here and is read in step can lend its place: in a group, one of the same instance.
-            let near = match &launch.kernel {
-                Kernel::Grouped(grouped) => {
-                    let n = grouped.region.args.len();
-                    write / n * n..write / n * n + n
-                }
-                Kernel::Region(_) | Kernel::Contract(_) => 0..launch.args.len(),
-                Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => 0..launch.args.len(),
-                Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => 0..launch.args.len(),
-            };
-            let heirs = near.map(|read| (read, &launch.args[read])).filter(|(read, other)| {
+            let heirs = near(&launch.kernel, write).map(|read| (read, &launch.args[read])).filter(|(read, other)| {
                 !args[*read].write
                     && (last_use.get(other) == Some(&at) || ends_with(launches, at, &last_use))
                     && times.get(other) == Some(&1)

@@ -10,7 +10,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{attention_grads, build, fuse, group, in_place, lower, physical, step_sums, transpose};
+use crate::{attention_grads, build, fuse, group, in_place, join, lower, physical, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -27,6 +27,8 @@ pub struct Options {
     pub limits: Limits,
     /// What a value may cost, in additions per element, to be computed again by each kernel that reads it rather than stored.
     pub recompute: usize,
+    /// Whether launches that need nothing of each other are joined into one.
+    pub joins: bool,
     /// Whether an index out of range ends the evaluation at its launch: then nothing that somebody can still ask for is overwritten before.
     pub errors_at_once: bool,
     /// Whether products of `F32` may round their operands to TF32.
@@ -45,6 +47,7 @@ impl Default for Options {
             fusion: true,
             limits: Limits::NONE,
             recompute: 3,
+            joins: false,
             errors_at_once: false,
             tf32: false,
             library: None,
@@ -157,7 +160,11 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
     }
     // A chunk's rows wait for nothing.
     let small = if apart.chunk_of.is_empty() { group::SMALL } else { 0 };
-    if options.fusion { group::group(launches, small) } else { Ok(launches) }
+    if !options.fusion {
+        return Ok(launches);
+    }
+    let launches = group::group(launches, small)?;
+    Ok(if options.joins { join::join(launches, small) } else { launches })
 }
 
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
@@ -289,6 +296,7 @@ impl PlannedLaunch {
             }
             Kernel::Region(r) => join(&r.axes),
             Kernel::Grouped(g) => format!("{} of {}", g.lens.len(), g.lens.iter().sum::<usize>()),
+            Kernel::Joined(joined) => format!("{} parts", joined.parts.len()),
             Kernel::Contract(c) if c.batch_len() == 1 => format!("{}x{}x{}", c.m_len(), c.n_len(), c.k_len()),
             Kernel::Contract(c) => format!("{} of {}x{}x{}", c.batch_len(), c.m_len(), c.n_len(), c.k_len()),
             Kernel::Attention(a) | Kernel::AttentionGrad(unigrad_kernel::AttentionGrad { forward: a, .. }) => {

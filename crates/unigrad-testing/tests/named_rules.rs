@@ -169,14 +169,26 @@ fn a_part_of_a_named_axis_is_scattered_into() {
     let _alone = alone();
     for device in devices() {
         let (many, few) = (Dim::named("many", 1..=32).unwrap().first_bucket(8), Dim::named("few", 1..=32).unwrap().first_bucket(16));
-        let all = [(ScatterMode::Set, "set"), (ScatterMode::Add, "add"), (ScatterMode::Mul, "mul"), (ScatterMode::Max, "max")];
+        let all = [
+            (ScatterMode::Set, "set"),
+            (ScatterMode::Add, "add"),
+            (ScatterMode::Mul, "mul"),
+            (ScatterMode::Max, "max"),
+            (ScatterMode::Min, "min"),
+        ];
         for (mode, what) in chosen(&device, &all) {
             // Of the base alone, of the index alone, or of both, and then by two names.
-            for (which, base_named, index_named) in chosen(&device, &[("base", true, false), ("index", false, true), ("both", true, true)])
-            {
+            for (which, base_named, index_named) in chosen(
+                &device,
+                &[("both", true, true), ("base", true, false), ("index", false, true), ("both, of one size at times", true, true)],
+            ) {
                 let scattered = |x: &[Tensor]| vec![x[0].scatter_with(1, &x[2], &x[1], mode)];
                 let make = |n: usize, dim: Option<&Dim>, on: &Device| {
-                    let m = if which == "base" { 4 } else { n - 2 };
+                    let m = match which {
+                        "base" => 4,
+                        "both, of one size at times" => n - n % 3,
+                        _ => n - 2,
+                    };
                     let base = numbers(&[if which == "index" { 40 } else { n }, 3], 1, false, on);
                     let src = numbers(&[m, 2], 2, false, on);
                     // Each goes to one place, as `Set` gives it a gradient.
@@ -186,18 +198,47 @@ fn a_part_of_a_named_axis_is_scattered_into() {
                     let with = |x: Tensor, wanted: bool, own: &Dim| if is_named && wanted { x.with_dim(0, own) } else { x };
                     vec![with(base, base_named, &many), with(src, index_named, &few), with(index, index_named, &few)]
                 };
-                // By two names a gradient reads a part of one axis that is as long as another: a plan for each size.
-                let plans = if which == "both" { 8 } else { 3 };
                 check(
                     &format!("{what} into a part, names of {which}"),
                     &device,
                     &many,
-                    (&[8, 7, 6, 9, 16, 15, 12, 5], plans),
+                    (&[8, 7, 6, 9, 16, 15, 12, 5], 2),
                     &scattered,
                     &make,
                 );
             }
         }
+    }
+}
+
+#[test]
+fn what_is_added_by_another_name_has_one_plan_for_a_bucket() {
+    let _alone = alone();
+    for device in devices() {
+        let (many, few) = (Dim::named("many", 1..=32).unwrap().first_bucket(8), Dim::named("few", 1..=32).unwrap().first_bucket(16));
+        let with = |x: Tensor, dim: Option<&Dim>, own: &Dim| if dim.is_some() { x.with_dim(0, own) } else { x };
+        // Along the axis that has two names.
+        let added = |x: &[Tensor]| vec![x[0].index_add(0, &x[2], &x[1])];
+        let make = |n: usize, dim: Option<&Dim>, on: &Device| {
+            let m = n - n % 3;
+            let index = Tensor::from_vec((0..m).map(|i| (i * 3 % n) as i64).collect::<Vec<_>>(), [m], on).realize().unwrap();
+            let (base, src) = (numbers(&[n, 3], 1, false, on), numbers(&[m, 3], 2, false, on));
+            vec![with(base, dim, &many), with(src, dim, &few), with(index, dim, &few)]
+        };
+        check("index_add", &device, &many, (&[8, 7, 6, 9, 16, 15, 12, 5], 2), &added, &make);
+        // Along another axis, and the gradient of a gradient.
+        let twice = |x: &[Tensor]| {
+            let y = x[0].scatter_add(1, &x[2], &x[1]);
+            unigrad_tensor::grad(&(y.square() * &y).sum(()), &[&x[1]]).unwrap()
+        };
+        let make = |n: usize, dim: Option<&Dim>, on: &Device| {
+            let m = n - n % 3;
+            let at: Vec<i64> = (0..2 * m).map(|i| [2, 0, 1, 2][i % 4]).collect();
+            let index = Tensor::from_vec(at, [m, 2], on).realize().unwrap();
+            let (base, src) = (numbers(&[n, 3], 1, false, on), numbers(&[m, 2], 2, false, on));
+            vec![with(base, dim, &many), with(src, dim, &few), with(index, dim, &few)]
+        };
+        check("a gradient's gradient", &device, &many, (&[8, 7, 6, 9, 16, 15, 12, 5], 2), &twice, &make);
     }
 }
 

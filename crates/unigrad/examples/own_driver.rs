@@ -115,6 +115,10 @@ impl OpenDevice for CountingDevice {
         self.inner.recompute()
     }
 
+    fn joins(&self) -> bool {
+        self.inner.joins()
+    }
+
     fn channels(&self) -> Channels {
         self.inner.channels()
     }

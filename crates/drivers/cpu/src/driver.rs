@@ -109,6 +109,7 @@ pub(crate) struct CpuProgram {
 enum Body {
     Region(Box<CompiledRegion>),
     Grouped(Box<CompiledGrouped>),
+    Joined(Vec<CpuProgram>),
     Contract(Box<CompiledContract>),
     Attention(Box<Attention>),
     AttentionGrad(Box<AttentionGrad>),
@@ -203,6 +204,15 @@ impl CpuProgram {
             match &self.body {
                 Body::Region(region) => region.run(bufs, scalars)?,
                 Body::Grouped(grouped) => grouped.run(bufs, scalars)?,
+                Body::Joined(parts) => {
+                    let (mut bufs, mut scalars) = (bufs, scalars);
+                    for part in parts {
+                        let (own, other) = bufs.split_at(part.args.len());
+                        let (own_scalars, other_scalars) = scalars.split_at(part.n_scalars);
+                        part.run(own, own_scalars)?;
+                        (bufs, scalars) = (other, other_scalars);
+                    }
+                }
                 Body::Contract(contract) => contract.run(bufs, scalars)?,
                 Body::Attention(kernel) => attention::forward(kernel, bufs, scalars),
                 Body::AttentionGrad(kernel) => attention::backward(kernel, bufs, scalars),
@@ -230,6 +240,41 @@ fn name(kernel: &Kernel) -> String {
         Kernel::Custom(custom) => custom.program.name.clone(),
         other => other.kind().to_owned(),
     }
+}
+
+/// A kernel as a program, or why there is none.
+fn compile(kernel: &Kernel) -> Result<CpuProgram, String> {
+    if let Some(arg) = kernel.args().iter().find(|arg| arg.dtype.only_stores()) {
+        return Err(format!("a buffer of {}: kernels have its codes, as u8", arg.dtype));
+    }
+    let body = match kernel {
+        Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
+        Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),
+        Kernel::Joined(joined) => Body::Joined(joined.parts.iter().map(compile).collect::<Result<_, String>>()?),
+        Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
+        Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
+        Kernel::AttentionGrad(kernel) if kernel.forward.pages.is_some() => {
+            return Err("the gradient of attention over pages".to_owned());
+        }
+        Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),
+        Kernel::Scan(kernel) if kernel.op.needs_floats() && !kernel.dtype.is_float() => {
+            return Err(format!("{} of {}", kernel.op, kernel.dtype));
+        }
+        Kernel::Scan(kernel) => Body::Scan(kernel.clone()),
+        Kernel::Scatter(kernel) => {
+            indexed::check_scatter(kernel)?;
+            Body::Scatter(Box::new(kernel.clone()))
+        }
+        Kernel::ArgSort(kernel) => Body::ArgSort(kernel.clone()),
+        Kernel::TopK(kernel) if kernel.k > kernel.len => return Err(format!("the best {} of {}", kernel.k, kernel.len)),
+        Kernel::TopK(kernel) => Body::TopK(kernel.clone()),
+        Kernel::MaxPool(kernel) => {
+            indexed::check_pool(kernel)?;
+            Body::MaxPool(Box::new(kernel.clone()))
+        }
+        Kernel::Custom(custom) => Body::Custom(Box::new(CompiledCustom::new(custom)?)),
+    };
+    Ok(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body })
 }
 
 /// The open device.
@@ -364,43 +409,12 @@ impl OpenDevice for Cpu {
     }
 
     fn compile(&self, kernel: &Kernel) -> Result<Arc<dyn Executable>, Error> {
-        let body = || {
-            if let Some(arg) = kernel.args().iter().find(|arg| arg.dtype.only_stores()) {
-                return Err(format!("a buffer of {}: kernels have its codes, as u8", arg.dtype));
-            }
-            Ok(match kernel {
-                Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
-                Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),
-                Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
-                Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
-                Kernel::AttentionGrad(kernel) if kernel.forward.pages.is_some() => {
-                    return Err("the gradient of attention over pages".to_owned());
-                }
-                Kernel::AttentionGrad(kernel) => Body::AttentionGrad(Box::new(kernel.clone())),
-                Kernel::Scan(kernel) if kernel.op.needs_floats() && !kernel.dtype.is_float() => {
-                    return Err(format!("{} of {}", kernel.op, kernel.dtype));
-                }
-                Kernel::Scan(kernel) => Body::Scan(kernel.clone()),
-                Kernel::Scatter(kernel) => {
-                    indexed::check_scatter(kernel)?;
-                    Body::Scatter(Box::new(kernel.clone()))
-                }
-                Kernel::ArgSort(kernel) => Body::ArgSort(kernel.clone()),
-                Kernel::TopK(kernel) if kernel.k > kernel.len => return Err(format!("the best {} of {}", kernel.k, kernel.len)),
-                Kernel::TopK(kernel) => Body::TopK(kernel.clone()),
-                Kernel::MaxPool(kernel) => {
-                    indexed::check_pool(kernel)?;
-                    Body::MaxPool(Box::new(kernel.clone()))
-                }
-                Kernel::Custom(custom) => Body::Custom(Box::new(CompiledCustom::new(custom)?)),
-            })
-        };
         if Config::current_or_default().debug.kernels {
             tell(format_args!("; {NAME}: {} {}\n{kernel}", kernel.kind(), name(kernel)));
         }
-        let compiled = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));
-        let body = compiled.map_err(|cause| Error::Compile { device: NAME.to_owned(), kernel: name(kernel), cause })?;
-        Ok(Arc::new(CpuProgram { name: name(kernel), args: kernel.args(), n_scalars: kernel.scalars().len(), body }))
+        let compiled = catch_unwind(AssertUnwindSafe(|| compile(kernel))).unwrap_or_else(|panic| Err(panic_message(&*panic).to_owned()));
+        let program = compiled.map_err(|cause| Error::Compile { device: NAME.to_owned(), kernel: name(kernel), cause })?;
+        Ok(Arc::new(program))
     }
 
     fn launch(&self, program: &dyn Executable, args: &[Slice<'_>], scalars: &[u64], _origin: Option<Origin>) -> Result<(), Error> {

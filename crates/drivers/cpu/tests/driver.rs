@@ -1,7 +1,10 @@
 //! The driver through the device layer: memory, checks of launches, errors.
 
+#[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
+mod grouped;
+
 use unigrad_cpu::CpuDriver;
-use unigrad_device::{Device, Error, register};
+use unigrad_device::{Device, Driver, Error, register};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Kernel, Region, Scan, Scatter, ScatterBase, TopK, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, ScanOp, ScatterMode};
 
@@ -136,4 +139,10 @@ fn a_grouped_map_updates_many_tensors_in_one_launch() {
     let scalars = [2.0f32, 9.0, -4.0].map(|x| Literal::float(DType::F32, x.into()).to_raw());
     device.launch(&*program, &[a.as_slice(), b.as_slice(), c.as_slice()], &scalars).unwrap();
     assert_eq!((a.to_vec().unwrap(), c.to_vec().unwrap()), (bytes(3, 3.0), bytes(1000, -6.0)));
+}
+
+/// Groups, alone and side by side.
+#[test]
+fn groups_are_what_the_plain_evaluator_gives() {
+    grouped::groups(&*CpuDriver.open(0).unwrap(), true);
 }

@@ -154,6 +154,7 @@ pub(crate) fn target(device: sys::CUdevice) -> Result<Target, String> {
         vectors: true,
         scalars_in_block: false,
         own_words: true,
+        workgroup: None,
         fragments,
     })
 }

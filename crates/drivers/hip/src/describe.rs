@@ -195,6 +195,7 @@ impl Gpu {
             vectors: true,
             scalars_in_block: false,
             own_words: true,
+            workgroup: None,
             fragments: fragments(&self.architecture),
         }
     }

@@ -174,6 +174,7 @@ impl Found {
             vectors: true,
             scalars_in_block: false,
             own_words: true,
+            workgroup: None,
             fragments: Vec::new(),
         }
     }

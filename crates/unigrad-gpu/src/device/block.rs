@@ -79,6 +79,12 @@ pub(super) fn lay_out(lowered: &Lowered) -> (Vec<usize>, Vec<Option<BlockWord>>)
     (starts, all)
 }
 
+/// Where a block parameter's words begin, of a step whose words begin at `start`, behind those of the parameters before it.
+pub(super) fn behind(start: usize, before: &[StepArg]) -> usize {
+    let words = before.iter().map(|arg| if let StepArg::Block(words) = arg { words.len() } else { 0 });
+    start + words.map(|words| words.next_multiple_of(ALIGNMENT)).sum::<usize>()
+}
+
 /// A step's part of a block, which begins at a word.
 pub(super) fn part(handle: u64, first: usize, words: &[BlockWord]) -> Range {
     Range { handle, offset: 4 * first, len: 4 * words.len() }

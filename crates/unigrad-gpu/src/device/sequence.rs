@@ -271,9 +271,9 @@ impl<B: Backend> GpuDevice<B> {
                 let number = prepared.modules.len();
                 prepared.modules.push((Arc::clone(&program.modules[at]), step.grid));
                 let mut bound = Vec::with_capacity(step.args.len());
-                let block_at = prepared.n_block + program.block_at[at];
                 for (parameter, (arg, dtype)) in step.args.iter().zip(&program.dtypes[at]).enumerate() {
                     let place = Parameter { step: number, parameter, element: 0 };
+                    let block_at = block::behind(prepared.n_block + program.block_at[at], &step.args[..parameter]);
                     bound.push(self.parameter(program, launch, (arg, *dtype), (place, block_at), &mut prepared.patches)?);
                 }
                 state.bound.push(bound);

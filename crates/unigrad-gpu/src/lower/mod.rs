@@ -9,6 +9,7 @@
 mod attention;
 mod contract;
 mod distribute;
+mod joined;
 mod max_pool;
 mod native;
 mod norms;
@@ -152,10 +153,14 @@ pub struct Unsupported {
 pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
     // The block is a buffer more than a kernel has.
     let without_block = target.scalars_in_block.then(|| Target { max_buffers: target.max_buffers.saturating_sub(1), ..target.clone() });
-    let target = without_block.as_ref().unwrap_or(target);
+    by_kind(kernel, without_block.as_ref().unwrap_or(target))
+}
+
+fn by_kind(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
     match kernel {
         Kernel::Region(region) => region::region(region, target),
         Kernel::Grouped(grouped) => region::grouped(grouped, target),
+        Kernel::Joined(joined) => joined::lower(joined, target),
         Kernel::Attention(kernel) => attention::lower(kernel, target),
         Kernel::AttentionGrad(kernel) => attention::lower_grad(kernel, target),
         Kernel::Scan(kernel) => scan::lower(kernel, target),

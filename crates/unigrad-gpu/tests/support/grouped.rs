@@ -1,4 +1,5 @@
-//! Groups on a device against the plain evaluator: maps and reductions of many tensors of unequal lengths, in place, with scalars of their own.
+//! Groups on a device against the plain evaluator: maps and reductions of many tensors of unequal lengths, in place, with scalars of their own; and
+//! several groups as one launch.
 //!
 //! In: an open device. Out: nothing, or a panic that names group, buffer and element.
 //! Always: arguments are parts of one allocation, at multiples of 64 bytes, with bytes between them that nobody may touch.
@@ -6,7 +7,7 @@
 use smallvec::{SmallVec, smallvec};
 use unigrad_device::{Error, OpenDevice, Slice};
 use unigrad_kernel::testing::region::{self as oracle, Buffer, Memory};
-use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Kernel, Region, Value};
+use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Joined, Kernel, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
 
 /// What bytes are that nobody writes.
@@ -153,17 +154,18 @@ fn with_len(region: &Region, len: usize) -> Region {
     Grouped { region: region.clone(), lens: Vec::new() }.with_len(len)
 }
 
-/// Runs a group of the region with these lengths; `value` gives element `i` of argument `a` of an instance.
+/// Runs groups of regions with these lengths, as one launch; `value` gives element `i` of argument `a` of an instance, of which the first one is `first`.
 fn run(
     device: &dyn OpenDevice,
-    region: &Region,
-    lens: &[usize],
+    groups: &[(&Region, &[usize])],
+    first: usize,
     value: impl Fn(usize, usize, usize) -> f64,
 ) -> Result<(Memory, Vec<u8>, Vec<usize>), Error> {
     let mut bufs = Vec::new();
     let mut scalars = Vec::new();
-    for (instance, len) in lens.iter().enumerate() {
-        for (a, arg) in with_len(region, *len).args.iter().enumerate() {
+    let instances = || groups.iter().flat_map(|(region, lens)| lens.iter().map(move |len| (*region, *len)));
+    for (instance, (region, len)) in instances().enumerate().map(|(at, instance)| (at + first, instance)) {
+        for (a, arg) in with_len(region, len).args.iter().enumerate() {
             let raw = (0..arg.len).map(|i| Literal::float(arg.dtype, value(instance, a, i)).to_raw()).collect();
             bufs.push(Buffer { dtype: arg.dtype, raw });
         }
@@ -186,27 +188,36 @@ fn run(
         .map(|(buf, offset)| Slice { buffer: &memory, offset: *offset, len: buf.raw.len() * buf.dtype.size() })
         .collect();
     let done = device.upload(&bytes, whole).and_then(|()| {
-        let program = device.compile(&Kernel::Grouped(Grouped { region: with_len(region, lens[0]), lens: lens.to_vec() }))?;
+        let group = |(region, lens): &(&Region, &[usize])| {
+            let (region, lens) = (with_len(region, lens[0]), lens.to_vec());
+            // A group of one is a region.
+            if let [_] = lens[..] { Kernel::Region(region) } else { Kernel::Grouped(Grouped { region, lens }) }
+        };
+        let mut parts: Vec<Kernel> = groups.iter().map(group).collect();
+        let kernel = if parts.len() == 1 { parts.remove(0) } else { Kernel::Joined(Joined { parts }) };
+        let program = device.compile(&kernel)?;
         device.launch(&*program, &slices, &scalars, None)?;
         device.download(whole, &mut bytes)
     });
     device.free(memory);
-    let expected = lens.iter().enumerate().flat_map(|(instance, len)| {
+    let (mut first_arg, mut first_scalar) = (0, 0);
+    let expected = instances().flat_map(|(region, len)| {
         let (n_args, n_scalars) = (region.args.len(), region.scalars.len());
-        let mine = Memory { bufs: bufs[instance * n_args..][..n_args].to_vec() };
-        let numbers = &scalars[instance * n_scalars..][..n_scalars];
+        let mine = Memory { bufs: bufs[first_arg..][..n_args].to_vec() };
+        let numbers = &scalars[first_scalar..][..n_scalars];
+        (first_arg, first_scalar) = (first_arg + n_args, first_scalar + n_scalars);
         // What has an index out of range is not looked at.
-        oracle::run(&with_len(region, *len), &mine, numbers).map_or(mine.bufs, |memory| memory.bufs)
+        oracle::run(&with_len(region, len), &mine, numbers).map_or(mine.bufs, |memory| memory.bufs)
     });
     let expected = Memory { bufs: expected.collect() };
     done.map(|()| (expected, bytes, offsets))
 }
 
-fn check(device: &dyn OpenDevice, what: &str, region: &Region, lens: &[usize], value: impl Fn(usize, usize, usize) -> f64) {
-    let (expected, bytes, offsets) = run(device, region, lens, value).unwrap_or_else(|error| panic!("{what}: {error}"));
+fn check(device: &dyn OpenDevice, what: &str, groups: &[(&Region, &[usize])], value: impl Fn(usize, usize, usize) -> f64) {
+    let (expected, bytes, offsets) = run(device, groups, 0, value).unwrap_or_else(|error| panic!("{what}: {error}"));
     let mut end = 0;
     for (at, (buf, offset)) in expected.bufs.iter().zip(offsets).enumerate() {
-        let which = format!("{what}: argument {} of instance {}", at % region.args.len(), at / region.args.len());
+        let which = format!("{what}: argument {at}");
         assert!(bytes[end..offset].iter().all(|byte| *byte == UNTOUCHED), "{which}: the bytes before it were written");
         for (i, want) in buf.raw.iter().enumerate() {
             let size = buf.dtype.size();
@@ -246,23 +257,49 @@ pub(crate) fn groups(device: &dyn OpenDevice, has_f64: bool) {
         let some = [&[5usize, 1000, 0, 4096, 3][..], &[2048; 7], &[9], &many, &large];
         for lens in &some[if dtype == DType::F32 { 0..5 } else { 3..4 }] {
             let region = update(dtype, copy, lens[0]);
-            check(device, &format!("{dtype}, {} tensors", lens.len()), &region, lens, whole);
+            check(device, &format!("{dtype}, {} tensors", lens.len()), &[(&region, lens)], whole);
         }
     }
     // Around what one workgroup does, and what a row is split at. Programs are what takes long.
     let edges = [0, 1, 255, 256, 257, 4095, 4097, 16_383, 16_385, 32_767, 32_768, 32_769];
-    check(device, "norms, edges", &norms(DType::F32, 0), &edges, whole);
+    check(device, "norms, edges", &[(&norms(DType::F32, 0), &edges)], whole);
     for dtype in [DType::F32, DType::F16, DType::F64, DType::I16] {
         if dtype != DType::F64 || has_f64 {
-            check(device, &format!("norms of {dtype}"), &norms(dtype, 5), &[5, 70_001, 4096], whole);
+            check(device, &format!("norms of {dtype}"), &[(&norms(dtype, 5), &[5, 70_001, 4096])], whole);
         }
     }
-    check(device, "rows", &rows(DType::F32, 7), &[7, 1, 0, 300, 64], whole);
-    check(device, "noise", &noise(5), &[5, 1000, 0, 4097], whole);
+    check(device, "rows", &[(&rows(DType::F32, 7), &[7, 1, 0, 300, 64])], whole);
+    check(device, "noise", &[(&noise(5), &[5, 1000, 0, 4097])], whole);
+    let (update, norms, rows, noise) = (update(DType::F32, DType::F16, 9), norms(DType::F32, 5), rows(DType::F32, 7), noise(5));
+    let (short, long, some): (&[usize], &[usize], &[usize]) = (&[5, 17, 300, 64], &[9, 70_001, 0, 5], &[7, 1, 0, 30]);
+    // Of one step each, and of one and several; a region by itself; the same group twice.
+    let beside: [&[(&Region, &[usize])]; 4] = [
+        &[(&update, long), (&rows, some)],
+        &[(&norms, short), (&update, &[5, 2000, 0]), (&rows, some), (&noise, short)],
+        &[(&noise, &[2000]), (&norms, long), (&rows, &[3]), (&update, &[1])],
+        &[(&norms, short), (&norms, long)],
+    ];
+    for (at, groups) in beside.iter().enumerate() {
+        check(device, &format!("side by side, {at}"), groups, whole);
+        // Of numbers whose sums depend on their order, what each group gives alone, bit for bit.
+        let part = |instance: usize, arg: usize, i: usize| ((i * 7919 + arg * 31 + instance * 104_729) % 1009) as f64 / 1009.0 - 0.3;
+        let results = |groups: &[(&Region, &[usize])], first: usize| -> Vec<Vec<u8>> {
+            let (expected, bytes, offsets) = run(device, groups, first, part).unwrap_or_else(|error| panic!("side by side, {at}: {error}"));
+            let buffers = expected.bufs.iter().zip(offsets);
+            buffers.map(|(buf, offset)| bytes[offset..offset + buf.raw.len() * buf.dtype.size()].to_vec()).collect()
+        };
+        let mut first = 0;
+        let mut apart = Vec::new();
+        for group in *groups {
+            apart.extend(results(&[*group], first));
+            first += group.1.len();
+        }
+        assert!(results(groups, 0) == apart, "side by side, {at}: other bits than alone");
+    }
     let region = indices(5);
     let lens = [5usize, 1000, 0, 4096, 3];
-    check(device, "indices", &region, &lens, |instance, _, i| ((i + instance) % 20) as f64 - 10.0);
-    let wrong = run(device, &region, &lens, |instance, arg, i| if (instance, arg, i) == (3, 0, 2000) { 10.0 } else { 1.0 });
+    check(device, "indices", &[(&region, &lens)], |instance, _, i| ((i + instance) % 20) as f64 - 10.0);
+    let wrong = run(device, &[(&region, &lens)], 0, |instance, arg, i| if (instance, arg, i) == (3, 0, 2000) { 10.0 } else { 1.0 });
     assert!(matches!(wrong, Err(Error::IndexOutOfRange { index: 10, size: 10, .. })), "{:?}", wrong.map(|_| ()));
-    check(device, "indices again", &region, &lens, |_, _, i| (i % 10) as f64);
+    check(device, "indices again", &[(&region, &lens)], |_, _, i| (i % 10) as f64);
 }

@@ -196,7 +196,9 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
             let mut join = Join::of(inputs);
             join.all(&[1, 2], None)?;
             for i in (0..shape.len()).filter(|i| i != axis) {
-                if join.inputs[0].shape()[i] == join.inputs[1].shape()[i] {
+                // By two names it is a part, whether or not both have one size now: so all sizes have one graph.
+                let two_names = !join.names[0][i].is_empty() && !join.names[1][i].is_empty() && join.names[0][i] != join.names[1][i];
+                if !two_names && join.inputs[0].shape()[i] == join.inputs[1].shape()[i] {
                     join.one(&[(0, i), (1, i), (2, i)])?;
                 } else {
                     // The first elements, which are the first ones in memory too. Index and source have one name.

@@ -3,7 +3,7 @@
 //! Always: changing a name is a reshape to the same shape: a node of its own, with a gradient, whose value is its input's. The planner pads or
 //! cuts there.
 
-use super::{AxisNames, Dim, Factor, Names, described, follow::factors, infer};
+use super::{AxisNames, Dim, Factor, Names, Sum, described, follow::factors, infer};
 use crate::{ErrorKind, Expr, Inputs, Op, PadAxis, Shape, SliceAxis, broadcast_shapes, is_countable, node::foldable_scalar, types};
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal};
@@ -315,8 +315,14 @@ impl Expr {
         }
     }
 
+    /// Whether this axis and another one's have two different names: their sizes may be equal now, and need not be in the next step.
+    pub(crate) fn is_named_apart(&self, axis: usize, other: &Expr, of: usize) -> bool {
+        let name = |x: &Expr, axis: usize| x.names().map(|names| names.axes()[axis].clone()).filter(|name| !name.is_empty());
+        matches!((name(self, axis), name(other, of)), (Some(own), Some(other)) if own != other)
+    }
+
     /// The first elements along `axis`, as many as `like` has along `of`, with the name that they have there: as many may be another number in
-    /// the next step.
+    /// the next step, as `axis` may have.
     #[track_caller]
     pub fn narrow_like(&self, axis: usize, like: &Expr, of: usize) -> Expr {
         if let Some(invalid) = Expr::check_inputs("narrow_like", &[self, like]) {
@@ -331,7 +337,9 @@ impl Expr {
             Some(names) if !names.axes()[of].is_empty() => names.axes()[of].clone(),
             _ => return self.narrow(axis, 0, like.shape()[of]),
         };
-        let x = self.fixed(axis);
+        // Where padding lies in the midst of it, its first elements are not the first ones in memory.
+        let is_plain = self.names().is_none_or(|names| Sum::of(self.shape()[axis], &names.axes()[axis]).is_some());
+        let x = if is_plain { self.clone() } else { self.fixed(axis) };
         let mut shape = x.shape().clone();
         shape[axis] = like.shape()[of];
         let start = Expr::constant(Literal::zero(DType::I64), &[], x.device());

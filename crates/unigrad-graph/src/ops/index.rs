@@ -112,7 +112,7 @@ pub(super) fn max_pool_vjp(v: &mut Vjp<'_>, node: &Expr) {
 fn met(x: &Expr, axis: usize, index: &Expr) -> Expr {
     let mut x = x.clone();
     for i in (0..x.rank()).filter(|i| *i != axis) {
-        let is_part = index.shape()[i] != x.shape()[i];
+        let is_part = index.shape()[i] != x.shape()[i] || x.is_named_apart(i, index, i);
         x = if is_part { x.narrow_like(i, index, i) } else { x.narrow(i, 0, index.shape()[i]) };
     }
     x.gather(axis, index)

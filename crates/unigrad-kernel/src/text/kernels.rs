@@ -1,6 +1,8 @@
 //! Kernels of all kinds as text. Only regions are read back.
 
-use crate::{Arg, Attention, AttentionGrad, Contract, Custom, Grouped, Kernel, Layout4, MaxPool, Region, Scan, Scatter, ScatterBase, TopK};
+use crate::{
+    Arg, Attention, AttentionGrad, Contract, Custom, Grouped, Joined, Kernel, Layout4, MaxPool, Region, Scan, Scatter, ScatterBase, TopK,
+};
 use std::fmt::{self, Display, Write};
 
 impl Display for Kernel {
@@ -8,6 +10,7 @@ impl Display for Kernel {
         match self {
             Kernel::Region(k) => k.fmt(f),
             Kernel::Grouped(k) => k.fmt(f),
+            Kernel::Joined(k) => k.fmt(f),
             Kernel::Contract(k) => k.fmt(f),
             Kernel::Attention(k) => k.fmt(f),
             Kernel::AttentionGrad(k) => k.fmt(f),
@@ -34,6 +37,14 @@ impl Display for Grouped {
         writeln!(f, "grouped lens {:?} {{", self.lens)?;
         self.region.write(f, 1)?;
         f.write_str("}\n")
+    }
+}
+
+/// Each part, one after the other.
+impl Display for Joined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "joined {} parts", self.parts.len())?;
+        self.parts.iter().try_for_each(|part| part.fmt(f))
     }
 }
 

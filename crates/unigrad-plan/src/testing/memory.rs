@@ -259,6 +259,13 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             Some(region) => ((**region).clone(), 2),
             None => return Err("a product reads its operands all over".into()),
         },
+        Kernel::Joined(joined) => {
+            let Some((part, first)) = joined.part_of(write) else { return Err("no part writes it".into()) };
+            if read < first || read >= first + part.n_args() {
+                return Err("another part reads it".into());
+            }
+            return points_apart(part, read - first, write - first);
+        }
         Kernel::Grouped(grouped) => {
             let n = grouped.region.args.len();
             let instance = write / n;

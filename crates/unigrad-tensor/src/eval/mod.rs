@@ -95,6 +95,7 @@ fn options(device: Device) -> Options {
         fusion: FUSION.with(Cell::get),
         limits: device.limits(),
         recompute: device.recompute(),
+        joins: device.joins(),
         errors_at_once: device.completes_at_once(),
         tf32: config.allow_tf32,
         library: device.library(),

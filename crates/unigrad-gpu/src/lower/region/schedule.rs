@@ -19,6 +19,11 @@ pub(super) struct MapSchedule {
     pub(super) groups: usize,
 }
 
+/// Threads of workgroups that stand beside others: as many as a row of a group has, which cannot have others without another result.
+pub(in crate::lower) fn workgroup(target: &Target) -> u32 {
+    power_of_two(THREADS.min(target.max_threads))
+}
+
 /// The largest power of two up to `limit`.
 pub(super) fn power_of_two(limit: u32) -> u32 {
     1 << limit.max(1).ilog2()
@@ -50,7 +55,7 @@ pub(super) fn width(region: &Region, target: &Target, along: usize, divides: imp
 impl MapSchedule {
     /// For a simplified map of `points` > 0 points.
     pub(super) fn new(region: &Region, target: &Target) -> MapSchedule {
-        let threads = power_of_two(THREADS.min(target.max_threads));
+        let threads = power_of_two(target.workgroup.unwrap_or(THREADS).min(target.max_threads));
         let points = region.rows();
         let width = match region.axes.as_slice() {
             [] => 1,
@@ -123,7 +128,10 @@ const GROUPED_THREADS: u32 = 128;
 impl GroupedSchedule {
     /// For a map with one axis.
     pub(super) fn new(region: &Region, target: &Target) -> GroupedSchedule {
-        GroupedSchedule { threads: power_of_two(GROUPED_THREADS.min(target.max_threads)), width: width(region, target, 0, |_| true) }
+        GroupedSchedule {
+            threads: power_of_two(target.workgroup.unwrap_or(GROUPED_THREADS).min(target.max_threads)),
+            width: width(region, target, 0, |_| true),
+        }
     }
 
     /// Points of a workgroup.
@@ -274,6 +282,11 @@ impl RowSchedule {
             _ => arrangement,
         };
         let blocks = row_runs.div_ceil(arrangement.rows() as usize);
+        // Beside other programs, it has as many threads as they have; how a row is done, and so its result, is as it would be alone.
+        let arrangement = match target.workgroup {
+            Some(size) if arrangement.threads < size && size <= limit => Arrangement { threads: size, ..arrangement },
+            _ => arrangement,
+        };
         let mut groups = MOST_GROUPS;
         while groups > 1 && (groups * width * region.insts.len() > MOST_INSTS / 2 || runs < 2 * groups * arrangement.per_row as usize) {
             groups /= 2;

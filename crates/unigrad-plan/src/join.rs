@@ -1,0 +1,110 @@
+//! Launches that need nothing of each other become one, where a launch costs more than what it does.
+//!
+//! In: launches in order, groups among them. Out: fewer: a group of tensors, other groups beside it and small regions as one [`Joined`]: the updates of
+//! parameters that a rule treats in several ways, the sums of rows of several lengths.
+//! Always: members do not depend on each other; nothing between the first and the last one needs what a member writes; no large tensor is kept for it.
+//! Never: joins an index that is checked, of which a launch could not tell whose it is; nor kernels of their own form, which fill a device.
+
+use crate::group::writes;
+use crate::lower::Launch;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+use unigrad_kernel::{InstOp, Joined, Kernel, Region};
+
+/// Parts of one launch at most: a program has the text of all.
+const PARTS: usize = 16;
+/// Launches ahead of the last one that are looked at, so that planning stays linear in them.
+const LOOKS: usize = 256;
+/// Bytes of all arguments up to which a region is small: what it does takes less than its launch.
+const SMALL_REGION: usize = 1 << 16;
+
+/// Whether a launch can be a part.
+fn is_part(launch: &Launch) -> bool {
+    let takes = |region: &Region| !region.insts.iter().any(|inst| matches!(inst.op, InstOp::Bounded { .. } | InstOp::Acc));
+    match &launch.kernel {
+        _ if launch.is_copy => false,
+        Kernel::Grouped(grouped) => takes(&grouped.region),
+        Kernel::Region(region) => {
+            let bytes = region.args.iter().map(|arg| arg.len.saturating_mul(arg.dtype.size())).fold(0, usize::saturating_add);
+            bytes <= SMALL_REGION && takes(region)
+        }
+        Kernel::Joined(_) | Kernel::Contract(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) => false,
+        Kernel::Scatter(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => false,
+    }
+}
+
+/// Joins what can be joined; a tensor of more than `small` bytes is not kept alive for it.
+pub(crate) fn join(launches: Vec<Launch>, small: usize) -> Vec<Launch> {
+    let parts: Vec<usize> = (0..launches.len()).filter(|at| is_part(&launches[*at])).collect();
+    let is_group = |at: usize| matches!(launches[at].kernel, Kernel::Grouped(_));
+    if parts.len() < 2 || !parts.iter().any(|at| is_group(*at)) {
+        return launches;
+    }
+    // By node: the launches that use it, ascending; where the last of them is by now; whether one of them makes it.
+    let mut uses: FxHashMap<u32, SmallVec<[usize; 4]>> = FxHashMap::default();
+    let mut last_use: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut made: FxHashSet<u32> = FxHashSet::default();
+    for (at, launch) in launches.iter().enumerate() {
+        for id in &launch.args {
+            uses.entry(*id).or_default().push(at);
+            last_use.insert(*id, at);
+        }
+        made.extend(writes(launch));
+    }
+    // As groups do, members move to the place of the last one, and those that come last move first, so that what they read can follow.
+    let mut leader: Vec<usize> = (0..launches.len()).collect();
+    for (position, last) in parts.iter().copied().enumerate().rev() {
+        if leader[last] != last {
+            continue;
+        }
+        let mut members: SmallVec<[usize; PARTS]> = SmallVec::from_slice(&[last]);
+        for at in parts[position.saturating_sub(LOOKS)..position].iter().copied().rev() {
+            if members.len() == PARTS {
+                break;
+            }
+            if leader[at] != at || !is_group(at) && !members.iter().any(|member| is_group(*member)) {
+                continue;
+            }
+            let needed = writes(&launches[at]).any(|id| {
+                let later = uses.get(&id).map_or(&[][..], |uses| &uses[uses.partition_point(|use_| *use_ <= at)..]);
+                later.iter().any(|use_| leader[*use_] <= last)
+            });
+            let holds = launches[at].args.iter().zip(launches[at].kernel.args()).any(|(id, arg)| {
+                let ends = last_use.get(id).is_some_and(|use_| *use_ < last);
+                ends && made.contains(id) && !arg.write && arg.len.saturating_mul(arg.dtype.size()) > small
+            });
+            if needed || holds {
+                continue;
+            }
+            members.push(at);
+            leader[at] = last;
+            for id in &launches[at].args {
+                let use_ = last_use.entry(*id).or_insert(last);
+                *use_ = last.max(*use_);
+            }
+        }
+    }
+    let mut members_of: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); launches.len()];
+    leader.iter().enumerate().for_each(|(member, leader)| members_of[*leader].push(member));
+    let mut joined = Vec::with_capacity(launches.len());
+    let mut launches: Vec<Option<Launch>> = launches.into_iter().map(Some).collect();
+    for leads in members_of {
+        // None where it has moved to another one's place.
+        let mut members: Vec<Launch> = leads.iter().filter_map(|member| launches[*member].take()).collect();
+        if members.len() < 2 {
+            joined.append(&mut members);
+            continue;
+        }
+        let first = &members[0];
+        let (name, origin) = (format!("{} and {} more", first.name, members.len() - 1), first.origin);
+        joined.push(Launch {
+            args: members.iter().flat_map(|member| member.args.iter().copied()).collect(),
+            scalars: members.iter().flat_map(|member| member.scalars.iter().copied()).collect(),
+            kernel: Kernel::Joined(Joined { parts: members.into_iter().map(|member| member.kernel).collect() }),
+            name,
+            origin,
+            is_copy: false,
+        });
+    }
+    joined
+}
