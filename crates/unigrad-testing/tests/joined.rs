@@ -117,6 +117,7 @@ fn programs(target: &Target, work: impl FnOnce()) -> Vec<usize> {
             buffers: target.max_buffers as usize,
             bytes: target.max_param_bytes as usize,
             buffer_bytes: target.buffer_param_bytes() as usize,
+            shares: true,
         };
         let plan = plan_as_asked(capture, Options { joins: true, limits, ..options }).unwrap_or_else(|error| panic!("{error}"));
         let programs = |kernel: &Kernel| {

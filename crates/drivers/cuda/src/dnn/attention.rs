@@ -398,10 +398,10 @@ mod tests {
         let least = (LEAST / work(&a(1), products(false))).ceil() as usize;
         for is_hopper in [false, true] {
             let wins = |a: &Attention, is_grad| wins(a, is_grad, is_hopper);
-            assert!(wins(&a(least), false) && !wins(&a(least - 1), false) && wins(&a(least - 1), true) && !wins(&plain(), true));
-            let long = Attention { batch: least, q_len: 2 * SHORT, k_len: 2 * SHORT, ..plain() };
+            assert!(wins(&a(least), false) && !wins(&a(least - 1), false) && !wins(&plain(), true));
+            // On Hopper the driver's own gradients are faster.
             let wide = Attention { qk_dim: MOST_FEATURES, v_dim: MOST_FEATURES, ..a(least) };
-            assert!([long, wide].iter().all(|a| wins(a, false) && wins(a, true) != is_hopper));
+            assert!([a(least - 1), a(least), wide].iter().all(|a| wins(a, true) != is_hopper));
         }
     }
 
