@@ -70,7 +70,7 @@ pub type Storage = Arc<dyn Any + Send + Sync>;
 ///
 /// Small, for a training step makes thousands: what many nodes have in common is in their [`NodeType`], what few have is apart.
 ///
-/// When the last handle goes, its memory may become another node's ([`crate::release`]): all fields are written anew then, in [`Expr::made`].
+/// When the last handle goes, its memory may become another node's (`release.rs`): all fields are written anew then, in `Expr::made`.
 pub struct Node {
     id: NodeId,
     pub(crate) node_type: Arc<NodeType>,

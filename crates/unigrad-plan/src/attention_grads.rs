@@ -3,7 +3,7 @@
 //! In: launches in order, on a device that takes one buffer for several arguments that are written. Out: the same without launches that only copy
 //! gradients of queries, keys and values side by side, as for one product that makes all three.
 //! Always: a gradient that has another reader, or is wanted itself, stays where it is, and its copy too; so does one that could be written by shorter
-//! runs only.
+//! runs only, and all of a concatenation of which one stays: its memory would be taken sooner, beside what stays.
 
 use crate::ir::Id;
 use crate::lower::Launch;
@@ -18,7 +18,18 @@ const RUN: i64 = 8;
 struct Moved {
     gradient: usize,
     which: usize,
+    elements: usize,
     layout: Layout4,
+}
+
+/// Copies into one concatenation.
+#[derive(Default)]
+struct Copied {
+    len: usize,
+    elements: usize,
+    /// Launches.
+    by: Vec<usize>,
+    moved: Vec<Moved>,
 }
 
 /// Takes needless copies out. `wanted`: what somebody asks for.
@@ -37,12 +48,21 @@ pub(crate) fn rewrite(launches: &mut Vec<Launch>, wanted: &FxHashSet<Id>) {
     if made.is_empty() {
         return;
     }
-    let mut needless = FxHashSet::default();
+    // By concatenation: how many elements it has, and how many of them are copied by which launches.
+    let mut joined: FxHashMap<Id, Copied> = FxHashMap::default();
     for at in 0..launches.len() {
         let copies = copies_of(launches, at, |id| made.get(&id).copied().filter(|_| readers.get(&id) == Some(&1) && !wanted.contains(&id)));
         let Some((whole, len, copies)) = copies else { continue };
-        needless.insert(at);
-        for Moved { gradient, which, layout } in copies {
+        let copied = joined.entry(whole).or_default();
+        copied.elements += copies.iter().map(|moved| moved.elements).sum::<usize>();
+        copied.len = len;
+        copied.by.push(at);
+        copied.moved.extend(copies);
+    }
+    joined.retain(|_, copied| copied.elements == copied.len);
+    let needless: FxHashSet<usize> = joined.values().flat_map(|copied| copied.by.iter().copied()).collect();
+    for (whole, Copied { len, moved, .. }) in joined {
+        for Moved { gradient, which, layout, .. } in moved {
             let Launch { kernel: Kernel::AttentionGrad(kernel), args, .. } = &mut launches[gradient] else { continue };
             let first = args.len().saturating_sub(3);
             args[first + which] = whole;
@@ -82,7 +102,8 @@ fn copies_of(launches: &[Launch], at: usize, gradient: impl Fn(Id) -> Option<(us
                     1 => (forward.kv_heads, forward.k_len, forward.qk_dim),
                     _ => (forward.kv_heads, forward.k_len, forward.v_dim),
                 };
-                moved.push(Moved { gradient, which, layout: layout(region, from, to, [forward.batch, heads, len, width])? });
+                let sizes = [forward.batch, heads, len, width];
+                moved.push(Moved { gradient, which, elements: sizes.iter().product(), layout: layout(region, from, to, sizes)? });
             }
             InstOp::Const(_)
             | InstOp::Scalar(_)

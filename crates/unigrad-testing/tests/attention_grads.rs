@@ -66,7 +66,8 @@ const CASES: [Case; 6] = [
     Case { heads: 1, groups: 1, features: 64, dtype: DType::F16, is_read_twice: false, left: 0 },
     // Rows would begin where no vector does.
     Case { heads: 2, groups: 2, features: 6, dtype: DType::F32, is_read_twice: false, left: 1 },
-    Case { heads: 4, groups: 2, features: 16, dtype: DType::F32, is_read_twice: true, left: 1 },
+    // The memory for all would be taken sooner, beside the gradient that stays.
+    Case { heads: 4, groups: 2, features: 16, dtype: DType::F32, is_read_twice: true, left: 2 },
 ];
 
 #[test]
