@@ -85,41 +85,27 @@ fn copies_of(launches: &[Launch], at: usize, gradient: impl Fn(Id) -> Option<(us
     let mut moved = Vec::new();
     let mut loads = 0;
     for inst in &region.insts {
-        match &inst.op {
-            InstOp::Load { mask: None, .. } => loads += 1,
-            InstOp::Store { arg, index: to, value } => {
-                let InstOp::Load { arg: from_arg, index: from, mask: None } = &region.insts[value.index()].op else { return None };
-                let same = region.insts[value.index()].dtype == inst.dtype;
-                let (gradient, which) = gradient(args[*from_arg as usize]).filter(|(gradient, _)| *gradient < at && same)?;
-                let id = args[*arg as usize];
-                if whole.get_or_insert((id, region.args[*arg as usize].len)).0 != id {
-                    return None;
-                }
-                let Kernel::AttentionGrad(kernel) = &launches[gradient].kernel else { return None };
-                let forward = &kernel.forward;
-                let (heads, len, width) = match which {
-                    0 => (forward.heads, forward.q_len, forward.qk_dim),
-                    1 => (forward.kv_heads, forward.k_len, forward.qk_dim),
-                    _ => (forward.kv_heads, forward.k_len, forward.v_dim),
-                };
-                let sizes = [forward.batch, heads, len, width];
-                moved.push(Moved { gradient, which, elements: sizes.iter().product(), layout: layout(region, from, to, sizes)? });
-            }
-            InstOp::Const(_)
-            | InstOp::Scalar(_)
-            | InstOp::AxisIndex(_)
-            | InstOp::Acc
-            | InstOp::Load { .. }
-            | InstOp::Unary(..)
-            | InstOp::Binary(..)
-            | InstOp::Where(..)
-            | InstOp::Cast(_)
-            | InstOp::Bitcast(_)
-            | InstOp::Bounded { .. }
-            | InstOp::Philox { .. }
-            | InstOp::Reduce(..)
-            | InstOp::ArgReduce(..) => return None,
+        if matches!(inst.op, InstOp::Load { mask: None, .. }) {
+            loads += 1;
+            continue;
         }
+        let InstOp::Store { arg, index: to, value } = &inst.op else { return None };
+        let InstOp::Load { arg: from_arg, index: from, mask: None } = &region.insts[value.index()].op else { return None };
+        let same = region.insts[value.index()].dtype == inst.dtype;
+        let (gradient, which) = gradient(args[*from_arg as usize]).filter(|(gradient, _)| *gradient < at && same)?;
+        let id = args[*arg as usize];
+        if whole.get_or_insert((id, region.args[*arg as usize].len)).0 != id {
+            return None;
+        }
+        let Kernel::AttentionGrad(kernel) = &launches[gradient].kernel else { return None };
+        let forward = &kernel.forward;
+        let (heads, len, width) = match which {
+            0 => (forward.heads, forward.q_len, forward.qk_dim),
+            1 => (forward.kv_heads, forward.k_len, forward.qk_dim),
+            _ => (forward.kv_heads, forward.k_len, forward.v_dim),
+        };
+        let sizes = [forward.batch, heads, len, width];
+        moved.push(Moved { gradient, which, elements: sizes.iter().product(), layout: layout(region, from, to, sizes)? });
     }
     let (id, len) = whole?;
     (is_map && loads == moved.len()).then_some((id, len, moved))
