@@ -4,6 +4,7 @@
 //! its workgroups. It is launched with the sum of them along the first axis.
 //! Always: each workgroup does what it would do if its program was launched alone along the first axis, with its own number and count of workgroups.
 
+use crate::Builder;
 use crate::ir::{Array, Block, Inst, Op, Param, Place, Program, Stmt, Type, Value};
 use unigrad_scalar::{BinaryOp, DType};
 
@@ -17,19 +18,7 @@ pub fn join(name: &str, programs: &[&Program]) -> Option<Program> {
     if !programs.iter().all(fits) {
         return None;
     }
-    let mut joining = Joining {
-        whole: Program {
-            name: name.to_owned(),
-            params: Vec::new(),
-            shared: Vec::new(),
-            locals: Vec::new(),
-            block,
-            insts: Vec::new(),
-            body: Vec::new(),
-            prefetch: None,
-            at_once: None,
-        },
-    };
+    let mut joining = Joining { whole: Builder::new(name, block).finish() };
     let firsts: Vec<u32> = programs.iter().map(|program| joining.params(program)).collect();
     let u32 = Type::Scalar(DType::U32);
     let group = joining.made(Op::Group(0), u32);

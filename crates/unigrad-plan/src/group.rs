@@ -131,44 +131,20 @@ pub(crate) fn group(launches: Vec<Launch>, small: usize) -> Result<Vec<Launch>, 
     if sets.is_empty() {
         return Ok(launches);
     }
-    // By node: the launches that use it, ascending; where the last of them is by now; whether one of them makes it.
-    let mut uses: FxHashMap<u32, SmallVec<[usize; 4]>> = FxHashMap::default();
-    let mut last_use: FxHashMap<u32, usize> = FxHashMap::default();
-    let mut made: FxHashSet<u32> = FxHashSet::default();
-    for (at, launch) in launches.iter().enumerate() {
-        for id in &launch.args {
-            uses.entry(*id).or_default().push(at);
-            last_use.insert(*id, at);
-        }
-        made.extend(writes(launch));
-    }
+    let mut uses = Uses::new(&launches);
     // Members move to the place of the last one, where their readers have not moved behind it too: so those that come last move first, and what
     // makes a value for each of them can follow. Those that cannot move so far try again without it.
     let mut leader: Vec<usize> = (0..launches.len()).collect();
     while let Some((last, tries, set)) = sets.pop() {
         // What is read or written in parts up to the last member must not be written later than it is now.
-        let stays = |at: usize, leader: &[usize]| {
-            writes(&launches[at]).any(|id| {
-                let later = uses.get(&id).map_or(&[][..], |uses| &uses[uses.partition_point(|use_| *use_ <= at)..]);
-                later.iter().any(|use_| leader[*use_] <= last)
-            })
-        };
+        let stays = |at: usize, leader: &[usize]| uses.needs(&launches[at], at, last, leader);
         // What only reduces must not keep large tensors alive until then that are gone by now.
-        let holds = |at: usize| {
-            only_reduces(&launches[at])
-                && launches[at].args.iter().zip(launches[at].kernel.args()).any(|(id, arg)| {
-                    let ends = last_use.get(id).is_some_and(|use_| *use_ < last);
-                    ends && made.contains(id) && !arg.write && arg.len * arg.dtype.size() > small
-                })
-        };
+        let holds = |at: usize| only_reduces(&launches[at]) && uses.holds(&launches[at], last, small);
         let (left, members): (Vec<usize>, Vec<usize>) = set.iter().copied().partition(|at| stays(*at, &leader) || holds(*at));
         if members.len() > 1 {
             for member in members {
                 leader[member] = last;
-                for id in &launches[member].args {
-                    let use_ = last_use.entry(*id).or_insert(last);
-                    *use_ = last.max(*use_);
-                }
+                uses.moves(&launches[member], last);
             }
         }
         if left.len() > 1
@@ -203,6 +179,54 @@ pub(crate) fn group(launches: Vec<Launch>, small: usize) -> Result<Vec<Launch>, 
         });
     }
     Ok(grouped)
+}
+
+/// Who uses what, while launches move to the places of later ones.
+pub(crate) struct Uses {
+    /// By node: the launches that use it, ascending.
+    by_node: FxHashMap<u32, SmallVec<[usize; 4]>>,
+    /// By node: where the last of them is by now.
+    last: FxHashMap<u32, usize>,
+    /// Nodes that a launch makes.
+    made: FxHashSet<u32>,
+}
+
+impl Uses {
+    pub(crate) fn new(launches: &[Launch]) -> Uses {
+        let mut uses = Uses { by_node: FxHashMap::default(), last: FxHashMap::default(), made: FxHashSet::default() };
+        for (at, launch) in launches.iter().enumerate() {
+            for id in &launch.args {
+                uses.by_node.entry(*id).or_default().push(at);
+                uses.last.insert(*id, at);
+            }
+            uses.made.extend(writes(launch));
+        }
+        uses
+    }
+
+    /// Whether a launch up to the place `last` uses what the one at `at` writes. `leader`: by launch, the one to whose place it has moved.
+    pub(crate) fn needs(&self, launch: &Launch, at: usize, last: usize, leader: &[usize]) -> bool {
+        writes(launch).any(|id| {
+            let later = self.by_node.get(&id).map_or(&[][..], |uses| &uses[uses.partition_point(|use_| *use_ <= at)..]);
+            later.iter().any(|use_| leader[*use_] <= last)
+        })
+    }
+
+    /// Whether the launch would keep a tensor of more than `small` bytes alive until the place `last` that is gone before.
+    pub(crate) fn holds(&self, launch: &Launch, last: usize, small: usize) -> bool {
+        launch.args.iter().zip(launch.kernel.args()).any(|(id, arg)| {
+            let ends = self.last.get(id).is_some_and(|use_| *use_ < last);
+            ends && self.made.contains(id) && !arg.write && arg.len.saturating_mul(arg.dtype.size()) > small
+        })
+    }
+
+    /// The launch moves to the place `last`.
+    pub(crate) fn moves(&mut self, launch: &Launch, last: usize) {
+        for id in &launch.args {
+            let use_ = self.last.entry(*id).or_insert(last);
+            *use_ = last.max(*use_);
+        }
+    }
 }
 
 pub(crate) fn reads(launch: &Launch) -> impl Iterator<Item = u32> {

@@ -5,9 +5,8 @@
 //! Always: members do not depend on each other; nothing between the first and the last one needs what a member writes; no large tensor is kept for it.
 //! Never: joins an index that is checked, of which a launch could not tell whose it is; nor kernels of their own form, which fill a device.
 
-use crate::group::writes;
+use crate::group::Uses;
 use crate::lower::Launch;
-use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use unigrad_kernel::{InstOp, Joined, Kernel, Region};
 
@@ -40,17 +39,7 @@ pub(crate) fn join(launches: Vec<Launch>, small: usize) -> Vec<Launch> {
     if parts.len() < 2 || !parts.iter().any(|at| is_group(*at)) {
         return launches;
     }
-    // By node: the launches that use it, ascending; where the last of them is by now; whether one of them makes it.
-    let mut uses: FxHashMap<u32, SmallVec<[usize; 4]>> = FxHashMap::default();
-    let mut last_use: FxHashMap<u32, usize> = FxHashMap::default();
-    let mut made: FxHashSet<u32> = FxHashSet::default();
-    for (at, launch) in launches.iter().enumerate() {
-        for id in &launch.args {
-            uses.entry(*id).or_default().push(at);
-            last_use.insert(*id, at);
-        }
-        made.extend(writes(launch));
-    }
+    let mut uses = Uses::new(&launches);
     // As groups do, members move to the place of the last one, and those that come last move first, so that what they read can follow.
     let mut leader: Vec<usize> = (0..launches.len()).collect();
     for (position, last) in parts.iter().copied().enumerate().rev() {
@@ -65,23 +54,12 @@ pub(crate) fn join(launches: Vec<Launch>, small: usize) -> Vec<Launch> {
             if leader[at] != at || !is_group(at) && !members.iter().any(|member| is_group(*member)) {
                 continue;
             }
-            let needed = writes(&launches[at]).any(|id| {
-                let later = uses.get(&id).map_or(&[][..], |uses| &uses[uses.partition_point(|use_| *use_ <= at)..]);
-                later.iter().any(|use_| leader[*use_] <= last)
-            });
-            let holds = launches[at].args.iter().zip(launches[at].kernel.args()).any(|(id, arg)| {
-                let ends = last_use.get(id).is_some_and(|use_| *use_ < last);
-                ends && made.contains(id) && !arg.write && arg.len.saturating_mul(arg.dtype.size()) > small
-            });
-            if needed || holds {
+            if uses.needs(&launches[at], at, last, &leader) || uses.holds(&launches[at], last, small) {
                 continue;
             }
             members.push(at);
             leader[at] = last;
-            for id in &launches[at].args {
-                let use_ = last_use.entry(*id).or_insert(last);
-                *use_ = last.max(*use_);
-            }
+            uses.moves(&launches[at], last);
         }
     }
     let mut members_of: Vec<SmallVec<[usize; 1]>> = vec![SmallVec::new(); launches.len()];
