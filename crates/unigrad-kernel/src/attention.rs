@@ -31,6 +31,8 @@ pub struct Attention {
     /// Features of a value.
     pub v_dim: usize,
     pub spec: AttentionSpec,
+    /// Whether products of `F32` may have operands rounded to TF32 (10 bits of mantissa).
+    pub tf32: bool,
     /// With [`Positions::Paged`], the pages of keys and values. Their layouts are then indexed `[page, head, slot, feature]`.
     pub pages: Option<Pages>,
     pub q: Layout4,

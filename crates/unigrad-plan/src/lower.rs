@@ -418,6 +418,7 @@ impl Lowering<'_> {
             qk_dim: q[3],
             v_dim: v[3],
             spec: spec.clone(),
+            tf32: false,
             pages,
             q: q_at.1,
             k: k_at.1,

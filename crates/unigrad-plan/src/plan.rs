@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
 use unigrad_graph::{Op, Origin};
-use unigrad_kernel::{Channels, Kernel, Library, Limits, Region};
+use unigrad_kernel::{AttentionGrad, Channels, Kernel, Library, Limits, Region};
 use unigrad_scalar::DType;
 
 /// What changes how a graph is compiled. Part of a plan's key.
@@ -153,6 +153,8 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
         if let Kernel::Contract(contract) = &mut launch.kernel {
             contract.tf32 =
                 options.tf32 && [contract.a.dtype, contract.b.dtype].contains(&DType::F32) && contract.compute_dtype() == DType::F32;
+        } else if let Kernel::Attention(kernel) | Kernel::AttentionGrad(AttentionGrad { forward: kernel, .. }) = &mut launch.kernel {
+            kernel.tf32 = options.tf32 && kernel.dtype == DType::F32;
         }
     }
     if options.fusion && options.limits.shares {

@@ -1,79 +1,15 @@
 //! Gradients of attention against the float64 oracle, on every device of this machine and with every target of the interpreter: numbers of queries
 //! and keys at the edges of the kernels' blocks, heads that share keys, positions of one and of each sequence, masks, dropout, every float dtype.
 
+mod attention_case;
+
+use attention_case::{Case, check, devices, numbers};
 use unigrad::prelude::*;
-use unigrad_testing::{Values, compare, oracle, run::values_of};
 
 /// Edge of a block of threads (`Shape` in `unigrad-gpu/src/lower/attention/tile.rs`): with more rows than this, a thread has several.
 const EDGE: usize = 16;
 /// Features of scores that are staged at a time there.
 const DEPTH: usize = 32;
-
-/// All devices, and the interpreter's for targets that lack something.
-fn devices() -> Vec<Device> {
-    let mut devices = unigrad_testing::devices();
-    if std::env::var("UNIGRAD_TEST_DEVICES").is_err() {
-        devices.extend([1, 2].map(|variant| Device::open(&format!("interpreter:{variant}")).unwrap()));
-    }
-    devices.retain(|device| !device.name().starts_with("null"));
-    devices
-}
-
-/// Numbers that differ and repeat for a name, in `-1..1`.
-fn numbers(shape: &[usize], seed: usize, dtype: DType, device: &Device) -> Tensor {
-    let n: usize = shape.iter().product();
-    let value = |i: usize| ((i * 7919 + seed * 104_729 + 31) % 2003) as f32 / 1001.5 - 1.0;
-    Tensor::new((0..n).map(value).collect::<Vec<f32>>(), device).reshape(shape.to_vec()).cast(dtype).realize().unwrap()
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Case {
-    batch: usize,
-    heads: usize,
-    groups: usize,
-    queries: usize,
-    keys: usize,
-    features: usize,
-    values: usize,
-    /// Keys that count and where the queries begin: the same for all sequences, or (of sequence `b`) that many fewer.
-    kv_len: usize,
-    q_offset: i64,
-    each: bool,
-    causal: bool,
-    window: Option<usize>,
-    dropout: bool,
-    dtype: DType,
-}
-
-/// Output and gradients on the device are the oracle's.
-fn check(device: &Device, case: Case) -> Result<(), String> {
-    let Case { batch, heads, groups, queries, keys, features, values, kv_len, q_offset, each, causal, window, dropout, dtype } = case;
-    let [q, k, v] = [(heads, queries, features), (groups, keys, features), (groups, keys, values)]
-        .map(|(heads, positions, width)| numbers(&[batch, heads, positions, width], positions + width, dtype, device).requires_grad());
-    let lengths = Tensor::new((0..batch).map(|b| kv_len.saturating_sub(b) as i64).collect::<Vec<_>>(), device);
-    let offsets = Tensor::new((0..batch).map(|b| q_offset - b as i64).collect::<Vec<_>>(), device);
-    let options = AttentionOptions {
-        kv_len: Some(if each { (&lengths).into() } else { kv_len.into() }),
-        q_offset: Some(if each { (&offsets).into() } else { q_offset.into() }),
-        causal,
-        window,
-        dropout: if dropout { 0.3 } else { 0.0 },
-        ..AttentionOptions::default()
-    };
-    manual_seed(5);
-    let y = q.attention(&k, &v, &options);
-    let weight = numbers(&[batch, heads, queries, values], 4, dtype, device);
-    let gradients = grad(&(&y * &weight).sum(()), &[&q, &k, &v]).map_err(|error| error.to_string())?;
-    let all: Vec<Tensor> = std::iter::once(y).chain(gradients).collect();
-    let want = oracle::evaluate(&all.iter().map(Tensor::expr).collect::<Vec<_>>())?;
-    Tensor::realize_all(&all.iter().collect::<Vec<_>>()).map_err(|error| error.to_string())?;
-    for ((got, want), name) in all.iter().zip(&want).zip(["y", "dq", "dk", "dv"]) {
-        let tolerance = compare::Tolerance::new(dtype, queries.max(keys) * heads / groups).times(4.0);
-        let got: Values = values_of(got)?;
-        compare::close(&got, want, tolerance).map_err(|error| format!("{device} {case:?} {name}: {error}"))?;
-    }
-    Ok(())
-}
 
 /// Cases of each size in [`cases`].
 const KINDS: usize = 4;
@@ -97,6 +33,7 @@ fn cases() -> Vec<Case> {
         window: None,
         dropout: false,
         dtype: DType::F32,
+        tf32: false,
     };
     let mut cases = Vec::new();
     for (i, queries) in [EDGE, EDGE + 1, 20, 2 * EDGE - 1, 2 * EDGE, 2 * EDGE + 1].into_iter().enumerate() {
@@ -162,6 +99,7 @@ fn gradients_by_matrix_instructions_are_the_oracles() {
         window: None,
         dropout: false,
         dtype: DType::BF16,
+        tf32: false,
     };
     let mut cases = Vec::new();
     let lengths = [COLUMNS - 1, COLUMNS, COLUMNS + 1, ROWS - 1, ROWS, ROWS + 1, ROWS + COLUMNS, 2 * ROWS + 1];

@@ -92,6 +92,7 @@ fn attention([batch, len, features]: [usize; 3]) -> AttentionGrad {
         qk_dim: features,
         v_dim: features,
         spec,
+        tf32: false,
         pages: None,
         q: at,
         k: at,

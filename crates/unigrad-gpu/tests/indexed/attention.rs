@@ -79,6 +79,7 @@ fn case(random: &mut Rng, dtype: DType, sizes: Sizes, plain: bool) -> Case {
             has_bias: bias.is_some(),
             positions: Positions::Same,
         },
+        tf32: false,
         pages: None,
         q,
         k,

@@ -33,6 +33,7 @@ fn attention(dtype: DType, [heads, kv_heads, q_len, k_len, d]: [usize; 5], plain
             has_bias: !plain,
             positions: Positions::Same,
         },
+        tf32: false,
         pages: None,
         q: dense(q),
         k: dense(k),
@@ -124,6 +125,11 @@ fn sample() -> Vec<Kernel> {
         ] {
             for plain in [true, false] {
                 let forward = attention(dtype, sizes, plain);
+                if dtype == DType::F32 && plain {
+                    let forward = Attention { tf32: true, ..forward.clone() };
+                    kernels.push(Kernel::AttentionGrad(gradient(forward.clone())));
+                    kernels.push(Kernel::Attention(forward));
+                }
                 kernels.push(Kernel::AttentionGrad(gradient(forward.clone())));
                 kernels.push(Kernel::Attention(forward));
             }

@@ -93,6 +93,9 @@ fn attention(f: &mut fmt::Formatter<'_>, kind: &str, k: &Attention) -> fmt::Resu
     if let Some(window) = k.spec.window {
         write!(f, " window {window}")?;
     }
+    if k.tf32 {
+        f.write_str(" of tf32")?;
+    }
     if let Some(dropout) = k.spec.dropout {
         write!(f, " keep {:?}", f32::from_bits(dropout.keep_bits))?;
     }

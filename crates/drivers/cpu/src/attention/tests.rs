@@ -261,6 +261,7 @@ fn setup(rng: &mut Rng, s: &Sizes, dtype: DType, plain: bool) -> Setup {
             has_bias: bias.is_some(),
             positions: Positions::Same,
         },
+        tf32: false,
         pages: None,
         q,
         k,

@@ -352,6 +352,7 @@ mod tests {
             qk_dim: 64,
             v_dim: 64,
             spec: AttentionSpec { scale_bits: 0.125f64.to_bits(), causal: true, ..AttentionSpec::default() },
+            tf32: false,
             pages: None,
             q: layout(4, 128),
             k: layout(4, 128),

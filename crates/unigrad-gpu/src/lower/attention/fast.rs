@@ -2,7 +2,7 @@
 
 use super::{Context, Inputs, aligned};
 use crate::lower::distribute::{Line, Operand, mul_const_add};
-use crate::lower::native::attention::{self as native, Backward, Forward};
+use crate::lower::native::attention::{self as native, Backward, Element, Forward};
 use crate::lower::native::hopper_gradients::{self as hopper, OnePass};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
@@ -12,11 +12,11 @@ use unigrad_scalar::{BinaryOp, DType};
 /// Queries of a head from which a block of them pays.
 const MANY: usize = 48;
 
-/// Whether the forward pass suits, and what the gradient shares with it. Copies are 16 bytes long (8 elements), stores 4 bytes (2 elements).
-fn suits(context: &Context<'_>, target: &Target) -> bool {
+/// What is multiplied, if the forward pass suits, and what the gradient shares with it. Copies are 16 bytes long, stores 2 elements.
+fn suits(context: &Context<'_>, target: &Target) -> Option<Element> {
     let kernel = context.kernel;
-    matches!(kernel.dtype, DType::F16 | DType::BF16)
-        && (kernel.qk_dim == 64 || kernel.qk_dim == 128)
+    let element = Element::of(kernel.dtype, kernel.tf32)?;
+    let suits = (kernel.qk_dim == 64 || kernel.qk_dim == 128)
         && kernel.v_dim == kernel.qk_dim
         && kernel.q_len >= MANY
         && kernel.bias.is_none()
@@ -24,8 +24,9 @@ fn suits(context: &Context<'_>, target: &Target) -> bool {
         && kernel.pages.is_none()
         && kernel.spec.dropout.is_none()
         && f64::from_bits(kernel.spec.scale_bits) > 0.0
-        && native::available(target, kernel.qk_dim)
-        && [&kernel.q, &kernel.k, &kernel.v].into_iter().all(|layout| aligned(layout, 8))
+        && native::available(target, element, kernel.qk_dim)
+        && [&kernel.q, &kernel.k, &kernel.v].into_iter().all(|layout| aligned(layout, element.copied()));
+    suits.then_some(element)
 }
 
 /// A workgroup's block of rows, its head and batch; blocks of later rows first if `reversed`.
@@ -47,12 +48,10 @@ fn end(b: &mut Builder, first: Value, rows: u32, most: Value) -> Value {
 /// The launch, if the kernel suits.
 pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<Step>, Unsupported> {
     let kernel = context.kernel;
-    if !suits(context, target) || !aligned(&kernel.out, 2) {
-        return Ok(None);
-    }
+    let Some(element) = suits(context, target).filter(|_| aligned(&kernel.out, 2)) else { return Ok(None) };
     let features = kernel.qk_dim;
     let inner = Forward {
-        dtype: kernel.dtype,
+        element,
         features: features as u32,
         q_len: kernel.q_len,
         scale: f64::from_bits(kernel.spec.scale_bits),
@@ -68,7 +67,7 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
     let out = context.output(context.n_inputs, kernel.out_buffer).open(&mut sig, "y", true);
     let lse = context.lse(true).open(&mut sig, "lse", true);
     let b = &mut sig.b;
-    let shared = b.shared("blocks", DType::U32, native::shared_bytes(features as u32) / 4);
+    let shared = b.shared("blocks", DType::U32, native::shared_bytes(element, features as u32) / 4);
     let group = line.group(b);
     let count = b.u32(items as u32);
     let exists = b.lt(group, count);
@@ -97,20 +96,20 @@ pub(super) fn backward(
     delta: Operand,
     target: &Target,
 ) -> Result<Option<[Step; 2]>, Unsupported> {
-    let passes = [false, true].map(|by_key| Pass { context, kernel, delta, by_key });
-    if !suits_backward(context, kernel, target) || passes.iter().any(|pass| pass.inner().shared_bytes() as usize > target.shared_bytes) {
+    let Some(element) = suits_backward(context, kernel, target) else { return Ok(None) };
+    let passes = [false, true].map(|by_key| Pass { context, kernel, element, delta, by_key });
+    if passes.iter().any(|pass| pass.inner().shared_bytes() as usize > target.shared_bytes) {
         return Ok(None);
     }
     let [queries, keys] = passes;
     Ok(Some([queries.step(target)?, keys.step(target)?]))
 }
 
-fn suits_backward(context: &Context<'_>, kernel: &AttentionGrad, target: &Target) -> bool {
+fn suits_backward(context: &Context<'_>, kernel: &AttentionGrad, target: &Target) -> Option<Element> {
     let outputs = [&kernel.dq, &kernel.dk, &kernel.dv];
-    suits(context, target)
-        && context.kernel.k_len >= MANY
-        && aligned(&kernel.dout, 8)
-        && outputs.into_iter().all(|layout| aligned(layout, 2))
+    suits(context, target).filter(|element| {
+        context.kernel.k_len >= MANY && aligned(&kernel.dout, element.copied()) && outputs.into_iter().all(|layout| aligned(layout, 2))
+    })
 }
 
 /// The gradients in one pass, where warpgroups multiply and what they have of a block of keys is not mostly idle.
@@ -123,12 +122,13 @@ pub(super) struct InOnePass {
 impl InOnePass {
     pub(super) fn new(context: &Context<'_>, kernel: &AttentionGrad, target: &Target) -> Option<InOnePass> {
         let forward = context.kernel;
-        let suits = suits_backward(context, kernel, target)
-            && hopper::available(target, forward.qk_dim as u32)
+        // Of halves alone.
+        let element = suits_backward(context, kernel, target).filter(|element| *element != Element::TF32)?;
+        let suits = hopper::available(target, forward.qk_dim as u32)
             && 2 * forward.k_len > hopper::KEYS as usize
             // Which workgroups meet a block of queries follows from its first and its last query: each sees itself at least.
             && forward.spec.window != Some(0);
-        let inner = OnePass { by_key: inner(context, kernel, true), dq: [kernel.dq.strides[1], kernel.dq.strides[2]] };
+        let inner = OnePass { by_key: inner(context, kernel, element, true), dq: [kernel.dq.strides[1], kernel.dq.strides[2]] };
         suits.then(|| InOnePass { blocks: forward.batch * forward.heads * inner.blocks(), inner })
     }
 
@@ -235,14 +235,14 @@ fn queries_of(context: &Context<'_>, b: &mut Builder, inputs: &Inputs, first: Va
 }
 
 /// Sizes of a pass by queries or by keys.
-fn inner(context: &Context<'_>, kernel: &AttentionGrad, by_key: bool) -> Backward {
+fn inner(context: &Context<'_>, kernel: &AttentionGrad, element: Element, by_key: bool) -> Backward {
     let forward = context.kernel;
     let (query, key) = ([forward.q, kernel.dout], [forward.k, forward.v]);
     let (rows, columns) = if by_key { (key, query) } else { (query, key) };
     let grads = if by_key { [kernel.dk, kernel.dv] } else { [kernel.dq; 2] };
     let strides = [rows[0], rows[1], columns[0], columns[1], grads[0], grads[1]].map(|layout| layout.strides[2]);
     Backward {
-        dtype: forward.dtype,
+        element,
         features: forward.qk_dim as u32,
         by_key,
         rows: if by_key { forward.k_len } else { forward.q_len },
@@ -259,6 +259,7 @@ fn inner(context: &Context<'_>, kernel: &AttentionGrad, by_key: bool) -> Backwar
 struct Pass<'a> {
     context: &'a Context<'a>,
     kernel: &'a AttentionGrad,
+    element: Element,
     delta: Operand,
     /// Whether rows are keys.
     by_key: bool,
@@ -266,7 +267,7 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn inner(&self) -> Backward {
-        inner(self.context, self.kernel, self.by_key)
+        inner(self.context, self.kernel, self.element, self.by_key)
     }
 
     /// The columns that a block of rows meets.

@@ -15,9 +15,8 @@
 //! gradient. A workgroup waits only for workgroups before it in the grid.
 //! Never: a block of queries that sees no key is left unwritten: the workgroup of the first keys writes its zeros.
 
-use super::attention::{Backward, PRELUDE, raw};
+use super::attention::{Backward, raw};
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
-use unigrad_scalar::DType;
 
 /// Keys of a workgroup, whose halves two warpgroups have.
 pub(in crate::lower) const KEYS: u32 = 128;
@@ -90,13 +89,10 @@ impl OnePass {
             let text = own.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
             self.by_key.fill(&text)
         };
-        let half = if self.by_key.dtype == DType::F16 { "f16" } else { "bf16" };
-        Raw {
-            texts: vec![(Dialect::Cuda, raw(&fill(TEXT)))],
-            preludes: vec![(Dialect::Cuda, fill(PRELUDE)), (Dialect::Cuda, prelude(features, half))],
-            values: values.to_vec(),
-            places: places.to_vec(),
-        }
+        let element = self.by_key.element;
+        let mut preludes = element.preludes();
+        preludes.push((Dialect::Cuda, prelude(features, element.name())));
+        Raw { texts: vec![(Dialect::Cuda, raw(&fill(TEXT)))], preludes, values: values.to_vec(), places: places.to_vec() }
     }
 }
 
