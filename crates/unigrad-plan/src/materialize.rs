@@ -195,6 +195,17 @@ impl Fusion<'_> {
         matches!(node.op, IrOp::Op(Op::Concat { .. })) && node.inputs.len() > MAX_SELECTED_PARTS
     }
 
+    /// Whether a node is a concatenation that is a part of one that is written part by part.
+    fn is_part(&self, id: Id) -> bool {
+        let parts = |user: &Id| self.writes_inputs_apart(*user);
+        let is_concatenation = matches!(self.ir.node(id).op, IrOp::Op(Op::Concat { .. }));
+        is_concatenation
+            && self.users[id as usize].iter().any(|user| {
+                let reshaped = self.ir.node(*user).op == IrOp::Op(Op::Reshape);
+                parts(user) || (reshaped && self.users[*user as usize].iter().any(parts))
+            })
+    }
+
     /// Whether to compute a value again takes no more than to read it. What has fewer elements than the value, as a number per row, is read from a cache.
     fn is_recomputed(&self, id: Id, tree: &Tree) -> bool {
         let n = self.ir.numel(id);
@@ -221,6 +232,7 @@ impl Fusion<'_> {
             || self.writes_inputs_apart(id)
             || (is_value && readers[id as usize] >= 2 && !self.is_recomputed(id, tree) && !self.decoded.contains(&id))
             || (is_value && tree.cost >= 12 && spread())
+            || (readers[id as usize] >= 2 && self.is_part(id))
             || (!enabled && (kind == Kind::Map || !matches!(node.op, IrOp::Op(Op::Const(_)))) && !matches!(node.op, IrOp::Scalar(_)))
             || self.is_update_in_memory(id, trees)
     }

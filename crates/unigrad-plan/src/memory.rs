@@ -3,12 +3,13 @@
 //! In: launches in order, with what each reads and writes; which inputs may be overwritten. Out: a place for every buffer, and the
 //! arena's size.
 //! Always: buffers alive at the same launch never overlap, but for an output that takes the place of an input that dies there and is
-//! read at the very index that is written; what the user holds is never in the arena.
+//! read at the very index that is written, and parts that lie in what they are copied to ([`crate::inside`]); what the user holds is never in the arena.
 //! Never: talks to a device, reads tensor contents, or depends on hash order (plans must diff).
 //! Checked by an oracle (`testing::memory`) on every plan that the op table and the fuzzer make. Not checked: gaps between plans.
 
 use crate::arena::Arena;
 use crate::group::writes;
+use crate::inside::Inside;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -38,6 +39,8 @@ pub(crate) struct Layout {
     pub(crate) donated: Vec<Option<u32>>,
     /// By launch: whether it only copies what lies where it is wanted already.
     pub(crate) needless: Vec<bool>,
+    /// Which nodes lie inside of others.
+    pub(crate) inside: Inside,
 }
 
 /// Whether an output of the launch can take the memory of one of its inputs: every read of the input is at the index of the write.
@@ -229,12 +232,8 @@ pub(crate) fn assign(
     for (i, id) in outputs.iter().enumerate() {
         output_of.entry(*id).or_insert(i as u32);
     }
-    let mut last_use: FxHashMap<Id, usize> = FxHashMap::default();
-    for (at, launch) in launches.iter().enumerate() {
-        for id in &launch.args {
-            last_use.insert(*id, at);
-        }
-    }
+    let inside = Inside::find(ir, launches, &outputs.iter().copied().collect())?;
+    let last_use = inside.last_use(launches);
     // What is only made to be copied is made where the copy is to be.
     let mut copied_to: FxHashMap<Id, Id> = FxHashMap::default();
     for (at, launch) in launches.iter().enumerate().filter(|(_, launch)| launch.is_copy) {
@@ -251,7 +250,7 @@ pub(crate) fn assign(
         }
         output_of.get(&id).copied()
     };
-    let mut needless = vec![false; launches.len()];
+    let mut needless: Vec<bool> = (0..launches.len()).map(|at| inside.needless.contains(&at)).collect();
     let mut taken: FxHashSet<u32> = FxHashSet::default();
     let mut arena = Arena::default();
     for (at, launch) in launches.iter().enumerate() {
@@ -260,6 +259,21 @@ pub(crate) fn assign(
         launch.args.iter().for_each(|id| *times.entry(*id).or_insert(0) += 1);
         for (write, id) in launch.args.iter().enumerate().filter(|(i, _)| args[*i].write) {
             if place.contains_key(id) {
+                continue;
+            }
+            let (outer, offset) = inside.place(*id);
+            if outer != *id {
+                let begin = match place.get(&outer) {
+                    Some(BufferPlace::Arena(begin)) => *begin,
+                    Some(other) => return Err(ir.impossible(outer, format_args!("parts lie in it, and it is at {other:?}"))),
+                    None => {
+                        let last = *last_use.get(&outer).ok_or_else(|| ir.impossible(outer, "parts lie in it, and no launch uses it"))?;
+                        let begin = arena.take(outer, ir.bytes(outer)?.div_ceil(ALIGN) * ALIGN, last);
+                        place.insert(outer, BufferPlace::Arena(begin));
+                        begin
+                    }
+                };
+                place.insert(*id, BufferPlace::Arena(begin + offset));
                 continue;
             }
             let output = output_for(*id);
@@ -315,5 +329,5 @@ pub(crate) fn assign(
             place.entry(id as Id).or_insert(BufferPlace::Arena(0));
         }
     }
-    Ok(Layout { place, arena: arena.bytes, donated, needless })
+    Ok(Layout { place, arena: arena.bytes, donated, needless, inside })
 }

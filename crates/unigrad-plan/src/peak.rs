@@ -62,6 +62,8 @@ impl Walk {
     /// The launch writes: what is new comes, in the place of what lent it.
     fn begin(&mut self, ir: &Ir, launch: &Launch, at: usize, layout: &Layout) -> Result<(), String> {
         for id in writes(launch) {
+            // A part's memory is that of the whole.
+            let id = layout.inside.place(id).0;
             let Some(BufferPlace::Arena(offset)) = layout.place.get(&id) else { continue };
             let bytes = ir.bytes(id)?;
             if bytes == 0 || self.there.get(offset).is_some_and(|block| block.id == id) {
@@ -77,9 +79,9 @@ impl Walk {
 
     /// The launch is over: what it was the last to use goes.
     fn end(&mut self, launch: &Launch, at: usize, layout: &Layout, last_use: &FxHashMap<Id, usize>) {
-        for id in launch.args.iter().filter(|id| last_use.get(id) == Some(&at)) {
-            let Some(BufferPlace::Arena(offset)) = layout.place.get(id) else { continue };
-            if self.there.get(offset).is_some_and(|block| block.id == *id)
+        for id in launch.args.iter().map(|id| layout.inside.place(*id).0).filter(|id| last_use.get(id) == Some(&at)) {
+            let Some(BufferPlace::Arena(offset)) = layout.place.get(&id) else { continue };
+            if self.there.get(offset).is_some_and(|block| block.id == id)
                 && let Some(block) = self.there.remove(offset)
             {
                 self.bytes -= block.bytes;
@@ -90,10 +92,7 @@ impl Walk {
 
 /// The peak of a plan.
 pub(crate) fn of(ir: &Ir, launches: &[Launch], outputs: &[Id], layout: &Layout) -> Result<Peak, String> {
-    let mut last_use: FxHashMap<Id, usize> = FxHashMap::default();
-    for (at, launch) in launches.iter().enumerate() {
-        last_use.extend(launch.args.iter().map(|id| (*id, at)));
-    }
+    let last_use = layout.inside.last_use(launches);
     let (mut walk, mut fullest) = (Walk::default(), (0, 0));
     for (at, launch) in launches.iter().enumerate() {
         walk.begin(ir, launch, at, layout)?;

@@ -10,7 +10,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{attention_grads, build, fuse, group, in_place, join, lower, physical, step_sums, transpose};
+use crate::{build, copies, fuse, group, in_place, join, lower, physical, relayout, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -157,8 +157,9 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
             kernel.tf32 = options.tf32 && kernel.dtype == DType::F32;
         }
     }
-    if options.fusion && options.limits.shares {
-        attention_grads::rewrite(&mut launches, &wanted);
+    if options.fusion {
+        relayout::rewrite(&mut launches, &wanted)?;
+        copies::rewrite(&mut launches, &wanted, options.limits.shares)?;
     }
     // A chunk's rows wait for nothing.
     let small = if apart.chunk_of.is_empty() { group::SMALL } else { 0 };

@@ -4,10 +4,12 @@
 //! - zero-padded pieces that do not overlap (the gradients of slices): written side by side, a concatenation;
 //! - small matrix products (the gradient of a weight used at every step): one product of the concatenated operands, since
 //!   `Σ aᵢ bᵢ = [a₁ a₂ …] [b₁; b₂; …]`.
+//!   Where the steps give one of the operands as a sequence too, the products are added in its order, and the sequence is the operand.
 //!
 //! Always: equal but for the order of additions. Never: touches a product or piece that something else reads.
 
 use crate::ir::{Id, Ir, IrNode, IrOp};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unigrad_graph::{BinaryOp, Literal, Op, PadAxis};
 
@@ -41,12 +43,13 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     if terms_of.is_empty() {
         return ir;
     }
+    let sequences = sequences(&ir);
     let mut out = Ir::default();
     let mut renamed: Vec<Id> = Vec::with_capacity(ir.nodes.len());
     let mut tops = terms_of.into_iter().peekable();
     for (id, node) in ir.nodes.iter().enumerate() {
         let new = if let Some((_, terms)) = tops.next_if(|(top, _)| *top == id as Id) {
-            Sum { old: &ir, is_single: &is_single, renamed: &renamed, out: &mut out }.rewrite(node, &terms)
+            Sum { old: &ir, is_single: &is_single, sequences: &sequences, renamed: &renamed, out: &mut out }.rewrite(node, &terms)
         } else {
             let inputs = node.inputs.iter().map(|input| renamed[*input as usize]).collect();
             out.add(IrNode { inputs, ..node.clone() })
@@ -79,9 +82,24 @@ fn piece(ir: &Ir, id: Id) -> Option<(usize, usize, Id)> {
     simple.then_some((axis, pad.lo, node.inputs[0]))
 }
 
+/// What stands in a sequence, as [`crate::unroll`] makes them: by element, the sequence and the element's place.
+fn sequences(ir: &Ir) -> FxHashMap<Id, (Id, usize)> {
+    let mut of = FxHashMap::default();
+    for (id, node) in ir.nodes.iter().enumerate().filter(|(_, node)| node.op == IrOp::Op(Op::Concat { axis: 0 })) {
+        for (place, input) in node.inputs.iter().enumerate() {
+            let row = ir.node(*input);
+            if row.op == IrOp::Op(Op::Reshape) && row.shape.first() == Some(&1) && row.shape[1..] == ir.node(row.inputs[0]).shape[..] {
+                of.insert(row.inputs[0], (id as Id, place));
+            }
+        }
+    }
+    of
+}
+
 struct Sum<'a> {
     old: &'a Ir,
     is_single: &'a [bool],
+    sequences: &'a FxHashMap<Id, (Id, usize)>,
     renamed: &'a [Id],
     out: &'a mut Ir,
 }
@@ -144,6 +162,7 @@ impl Sum<'_> {
 
     fn one_product(&mut self, node: &IrNode, products: &[Id]) -> Id {
         let rank = node.shape.len();
+        let products = self.in_order(products);
         let operands = |i: usize| products.iter().map(|id| self.renamed[self.old.node(*id).inputs[i] as usize]).collect::<Vec<Id>>();
         let (left, right) = (operands(0), operands(1));
         let left = self.concat_below_permute(left, rank - 1);
@@ -151,15 +170,50 @@ impl Sum<'_> {
         self.out.add(IrNode { op: IrOp::Op(Op::MatMul), inputs: SmallVec::from_slice(&[left, right]), ..node.clone() })
     }
 
-    /// Permuted parts are joined before they are permuted, where they are contiguous.
-    fn concat_below_permute(&mut self, parts: Vec<Id>, axis: usize) -> Id {
-        let IrOp::Op(Op::Permute(perm)) = self.out.node(parts[0]).op.clone() else { return self.concat(parts, axis) };
-        let same = |id: &Id| self.out.node(*id).op == IrOp::Op(Op::Permute(perm.clone()));
-        if !parts.iter().all(same) {
+    /// The products in the order of a sequence that is one of their operands.
+    fn in_order(&self, products: &[Id]) -> Vec<Id> {
+        let below = |id: Id| match &self.old.node(id).op {
+            IrOp::Op(Op::Permute(_)) => self.old.node(id).inputs[0],
+            _ => id,
+        };
+        let place = |i: usize, product: &Id| self.sequences.get(&below(self.old.node(*product).inputs[i])).copied();
+        for i in 0..2 {
+            let places: Option<Vec<(Id, usize)>> = products.iter().map(|product| place(i, product)).collect();
+            let Some(places) = places.filter(|places| places.iter().all(|(sequence, _)| *sequence == places[0].0)) else { continue };
+            let mut ordered: Vec<(usize, Id)> = places.iter().map(|(_, place)| *place).zip(products.iter().copied()).collect();
+            ordered.sort_unstable();
+            return ordered.into_iter().map(|(_, product)| product).collect();
+        }
+        products.to_vec()
+    }
+
+    /// Parts along an axis; along the first one as a sequence of them would be: if there is one, it is the same.
+    fn stack(&mut self, parts: Vec<Id>, axis: usize) -> Id {
+        let first = self.out.node(parts[0]).clone();
+        if axis != 0 || parts.iter().any(|id| self.out.node(*id).shape != first.shape) {
             return self.concat(parts, axis);
         }
+        let mut rows = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let node = self.out.node(*part).clone();
+            let shape = std::iter::once(1).chain(node.shape.iter().copied()).collect();
+            rows.push(self.out.add(IrNode { op: IrOp::Op(Op::Reshape), inputs: SmallVec::from_slice(&[*part]), shape, ..node }));
+        }
+        let sequence = self.concat(rows, 0);
+        let mut shape = first.shape.clone();
+        shape[0] *= parts.len();
+        self.out.add(IrNode { op: IrOp::Op(Op::Reshape), inputs: SmallVec::from_slice(&[sequence]), shape, ..first })
+    }
+
+    /// Permuted parts are joined before they are permuted, where they are contiguous.
+    fn concat_below_permute(&mut self, parts: Vec<Id>, axis: usize) -> Id {
+        let IrOp::Op(Op::Permute(perm)) = self.out.node(parts[0]).op.clone() else { return self.stack(parts, axis) };
+        let same = |id: &Id| self.out.node(*id).op == IrOp::Op(Op::Permute(perm.clone()));
+        if !parts.iter().all(same) {
+            return self.stack(parts, axis);
+        }
         let below = parts.iter().map(|id| self.out.node(*id).inputs[0]).collect();
-        let joined = self.concat(below, usize::from(perm[axis]));
+        let joined = self.stack(below, usize::from(perm[axis]));
         let node = self.out.node(joined).clone();
         let shape = perm.iter().map(|p| node.shape[usize::from(*p)]).collect();
         self.out.add(IrNode { op: IrOp::Op(Op::Permute(perm)), inputs: SmallVec::from_slice(&[joined]), shape, ..node })

@@ -158,7 +158,8 @@ fn chunks_run_one_after_the_other() {
     let chunk = ["matmul 128x640x16", "max+sum+log+cast 128 / 640", "matmul 128x16x640"];
     let first = ["matmul 640x16x128", "sum 640 / 128"];
     let second = ["matmul+add 640x16x128", "sum+add+cast 640 / 128"];
-    let rest = ["concat 128", "concat 2048", "cast 10240", " / 256"];
+    // The losses of a chunk are written where all of them are.
+    let rest = ["concat 2048", "cast 10240", " / 256"];
     let expected: Vec<&str> = [&["sin 4096"], &chunk[..], &first, &chunk, &second, &rest].concat();
     let is_alike = |(line, expected): (&String, &&str)| line.ends_with(expected);
     assert!(lines.len() == expected.len() && lines.iter().zip(&expected).all(is_alike), "{plan}");

@@ -199,12 +199,55 @@ impl Memory<'_> {
         *pieces = kept;
     }
 
+    /// A launch that is left out, as what it would copy lies there: each element that it would read is the one that it would write.
+    fn parts(&mut self, launch: &Launch) -> Result<usize, String> {
+        let Kernel::Region(region) = &launch.kernel else { return Err("it is left out, and is no map".into()) };
+        for (at, inst) in region.insts.iter().enumerate() {
+            let InstOp::Store { arg: to, value, .. } = &inst.op else {
+                match &inst.op {
+                    InstOp::Load { mask: None, .. } => continue,
+                    other => return Err(format!("it is left out, and does {other:?}")),
+                }
+            };
+            let InstOp::Load { arg: from, .. } = &region.insts[value.index()].op else { return Err("it is left out, and computes".into()) };
+            let (from_arg, to_arg) = (&region.args[*from as usize], &region.args[*to as usize]);
+            let points = region.rows();
+            if region.n_parallel != region.axes.len() || points > MAX_POINTS || from_arg.dtype != to_arg.dtype {
+                return Err("it is left out, and no copy that can be looked at".into());
+            }
+            let (from, to) = (launch.args[*from as usize], launch.args[*to as usize]);
+            let (source, target) = (self.range(from)?, self.range(to)?);
+            let size = from_arg.dtype.size();
+            let mut at_point: Vec<usize> = Vec::with_capacity(points);
+            elements(region, value.index(), at, points, |element, _| {
+                at_point.push(source.1 + element * size);
+                Ok(())
+            })?;
+            let mut next = at_point.iter();
+            elements(region, at, at, points, |element, _| match next.next() {
+                Some(byte) if source.0 == target.0 && *byte == target.1 + element * size => Ok(()),
+                other => Err(format!("it is left out, and element {element} of %{to} is not at {other:?}")),
+            })?;
+            self.is_there(from, "by a copy that is left out")?;
+            // What lies in the part itself stays there too.
+            for piece in self.contents.get_mut(&source.0).into_iter().flatten() {
+                if piece.start >= source.1 && piece.end <= source.2 && !piece.of.contains(&to) {
+                    piece.of.push(to);
+                }
+            }
+        }
+        Ok(0)
+    }
+
     /// How many results share memory with an operand.
     fn launch(&mut self, launch: &Launch, is_needless: bool) -> Result<usize, String> {
         if is_needless {
+            if !launch.is_copy {
+                return self.parts(launch);
+            }
             let [from, to] = launch.args[..] else { return Err("it is left out, and is no copy".into()) };
-            if !launch.is_copy || self.range(from)? != self.range(to)? {
-                return Err(format!("it is left out; copy: {}, from {:?} to {:?}", launch.is_copy, self.range(from)?, self.range(to)?));
+            if self.range(from)? != self.range(to)? {
+                return Err(format!("it is left out; from {:?} to {:?}", self.range(from)?, self.range(to)?));
             }
             self.is_there(from, "by a copy that is left out")?;
             self.put(self.range(to)?, smallvec![to, from]);
