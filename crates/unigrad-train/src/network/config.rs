@@ -101,10 +101,15 @@ impl RunConfig {
 
     /// Reads text; `path` is what errors name.
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<RunConfig> {
+        RunConfig::parse_from(text, path.as_ref())
+    }
+
+    /// Not generic: a reader of TOML for every setting is thousands of functions, which each program would compile anew.
+    fn parse_from(text: &str, path: &Path) -> Result<RunConfig> {
         let line = |at: usize| 1 + text.bytes().take(at).filter(|b| *b == b'\n').count();
         let wrong = |at: usize, message: &str| {
             let message = unigrad_device::printable(message.lines().next().unwrap_or_default()).to_string();
-            Error::format(path.as_ref(), format!("line {}: {message}", line(at)), help(&message))
+            Error::format(path, format!("line {}: {message}", line(at)), help(&message))
         };
         let mut config: RunConfig =
             toml::from_str(text).map_err(|error| wrong(error.span().map_or(0, |span| span.start), error.message()))?;
@@ -112,7 +117,7 @@ impl RunConfig {
         config.train.groups = groups.collect::<std::result::Result<_, _>>().map_err(|Misplaced(at, message)| wrong(at, &message))?;
         let lines = config.groups.iter().zip(&config.train.groups);
         let lines = lines.map(|(section, group)| (0..group.parameters.len()).map(|at| line(section.place(at))).collect()).collect();
-        config.places = (path.as_ref().to_owned(), lines);
+        config.places = (path.to_owned(), lines);
         config.train.optimizer = config.optimizer.clone();
         config.train.schedule = config.schedule.clone();
         Ok(config)
