@@ -60,11 +60,7 @@ impl Walk {
 
     /// Where all of it begins in the other buffer, if it is one piece there.
     pub(crate) fn begin(&self) -> Option<usize> {
-        let is_piece = match self.axes.as_slice() {
-            [] => true,
-            [(_, 1, 1)] => true,
-            _ => false,
-        };
+        let is_piece = matches!(self.axes.as_slice(), [] | [(_, 1, 1)]);
         usize::try_from(self.offset).ok().filter(|_| is_piece)
     }
 
@@ -180,11 +176,9 @@ fn moved(launch: &Launch, arg: usize, walk: &Walk) -> Option<Moved> {
     let arg = arg.checked_sub(first)? as u32;
     let mut stores = Vec::new();
     for (at, inst) in region.insts.iter().enumerate() {
-        match &inst.op {
-            InstOp::Store { arg: to, index, .. } if *to == arg => stores.push((at, walk.index(index, &region.axes)?)),
-            op if op.access().is_some_and(|(read, _)| read == arg) => return None,
-            _ => {}
-        }
+        let Some((_, index)) = inst.op.access().filter(|(accessed, _)| *accessed == arg) else { continue };
+        let is_store = matches!(inst.op, InstOp::Store { .. });
+        stores.push((at, walk.index(index, &region.axes).filter(|_| is_store)?));
     }
     (!stores.is_empty()).then_some(Moved::Stores(stores))
 }
@@ -268,7 +262,8 @@ fn rewrite_once(launches: &mut Vec<Launch>, wanted: &FxHashSet<Id>, shares: bool
     if all.is_empty() {
         return Ok(false);
     }
-    let (mut writers, mut readers): (FxHashMap<Id, SmallVec<[usize; 1]>>, FxHashMap<Id, u32>) = Default::default();
+    let mut writers: FxHashMap<Id, SmallVec<[usize; 1]>> = FxHashMap::default();
+    let mut readers: FxHashMap<Id, u32> = FxHashMap::default();
     for (at, launch) in launches.iter().enumerate() {
         writes(launch).for_each(|id| writers.entry(id).or_default().push(at));
         reads(launch).for_each(|id| *readers.entry(id).or_insert(0) += 1);

@@ -79,11 +79,11 @@ fn read_elsewhere(launch: &Launch, id: Id, walk: &Walk, (old, new): (Layout4, La
 
 fn loads(region: &mut Region, arg: usize, walk: &Walk) -> Option<()> {
     for inst in &mut region.insts {
-        match &mut inst.op {
-            InstOp::Load { arg: read, index, .. } if *read as usize == arg => *index = walk.index(index, &region.axes)?,
-            op if op.access().is_some_and(|(other, _)| other as usize == arg) => return None,
-            _ => {}
+        if inst.op.access().is_none_or(|(accessed, _)| accessed as usize != arg) {
+            continue;
         }
+        let InstOp::Load { index, .. } = &mut inst.op else { return None };
+        *index = walk.index(index, &region.axes)?;
     }
     Some(())
 }

@@ -172,9 +172,9 @@ impl Sum<'_> {
 
     /// The products in the order of a sequence that is one of their operands.
     fn in_order(&self, products: &[Id]) -> Vec<Id> {
-        let below = |id: Id| match &self.old.node(id).op {
-            IrOp::Op(Op::Permute(_)) => self.old.node(id).inputs[0],
-            _ => id,
+        let below = |id: Id| {
+            let node = self.old.node(id);
+            if matches!(node.op, IrOp::Op(Op::Permute(_))) { node.inputs[0] } else { id }
         };
         let place = |i: usize, product: &Id| self.sequences.get(&below(self.old.node(*product).inputs[i])).copied();
         for i in 0..2 {

@@ -203,12 +203,10 @@ impl Memory<'_> {
     fn parts(&mut self, launch: &Launch) -> Result<usize, String> {
         let Kernel::Region(region) = &launch.kernel else { return Err("it is left out, and is no map".into()) };
         for (at, inst) in region.insts.iter().enumerate() {
-            let InstOp::Store { arg: to, value, .. } = &inst.op else {
-                match &inst.op {
-                    InstOp::Load { mask: None, .. } => continue,
-                    other => return Err(format!("it is left out, and does {other:?}")),
-                }
-            };
+            if matches!(inst.op, InstOp::Load { mask: None, .. }) {
+                continue;
+            }
+            let InstOp::Store { arg: to, value, .. } = &inst.op else { return Err(format!("it is left out, and does {:?}", inst.op)) };
             let InstOp::Load { arg: from, .. } = &region.insts[value.index()].op else { return Err("it is left out, and computes".into()) };
             let (from_arg, to_arg) = (&region.args[*from as usize], &region.args[*to as usize]);
             let points = region.rows();

@@ -40,8 +40,9 @@ impl Element {
         match dtype {
             DType::F16 => Some(Element::F16),
             DType::BF16 => Some(Element::BF16),
-            DType::F32 if tf32 => Some(Element::TF32),
-            _ => None,
+            DType::F32 => tf32.then_some(Element::TF32),
+            DType::F64 | DType::F8E4M3 | DType::F8E5M2 | DType::Bool => None,
+            DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => None,
         }
     }
 
