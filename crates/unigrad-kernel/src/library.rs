@@ -33,6 +33,8 @@ pub struct Rates {
     pub library: u32,
     /// Multiplications from which on it is asked.
     pub least: u64,
+    /// The shortest of rows, columns and sums from which on it is asked for a product.
+    pub shortest: u32,
     /// Femtoseconds more that the driver's own kernel takes for each result: to store it, and where something is done with it before.
     pub around: [u32; 2],
 }
@@ -65,7 +67,7 @@ impl ByDtype {
 
 impl Rates {
     /// Asked wherever it can be.
-    const ALWAYS: Rates = Rates { own: 1, library: u32::MAX, least: 0, around: [0, 0] };
+    const ALWAYS: Rates = Rates { own: 1, library: u32::MAX, least: 0, shortest: 0, around: [0, 0] };
 
     /// Nanoseconds by which the library is faster at a product of these sizes; 0 where it is not asked.
     fn gain(self, [items, m, n, k]: [usize; 4], is_plain: bool) -> f64 {
@@ -92,8 +94,6 @@ pub struct Library {
     pub double: Rates,
     /// Of convolutions and their gradients, if it takes them on with the same words, and with their padding.
     pub convolution: Option<ByDtype>,
-    /// The shortest of rows, columns and sums from which on it is asked.
-    pub shortest: u32,
     /// Bytes that a kernel reads and writes in a nanosecond.
     pub copied: u32,
     /// Nanoseconds that one launch more takes.
@@ -108,25 +108,14 @@ impl Library {
         let rates = Rates::ALWAYS;
         let all = ByDtype { half: rates, single: rates, tf32: rates, double: rates };
         let convolution = self.convolution.map(|_| all);
-        Library {
-            half: rates,
-            single: rates,
-            tf32: rates,
-            double: rates,
-            convolution,
-            shortest: 0,
-            copied: u32::MAX,
-            launch: 0,
-            near: 0,
-            ..self
-        }
+        Library { half: rates, single: rates, tf32: rates, double: rates, convolution, copied: u32::MAX, launch: 0, near: 0, ..self }
     }
 
     /// Nanoseconds by which the library is faster at products of `[items, rows, columns, length of sums]`; 0 where it is not asked. It `is_plain` where
     /// the driver's own kernel would do nothing with the sums before it stores them.
     pub fn gain(&self, dtype: DType, tf32: bool, sizes: [usize; 4], is_plain: bool) -> f64 {
         let rates = ByDtype { half: self.half, single: self.single, tf32: self.tf32, double: self.double }.of(dtype, tf32);
-        let long = sizes[1..].iter().all(|size| *size >= self.shortest as usize);
+        let long = sizes[1..].iter().all(|size| *size >= rates.shortest as usize);
         if long { rates.gain(sizes, is_plain) } else { 0.0 }
     }
 
@@ -148,7 +137,7 @@ mod tests {
     #[test]
     fn a_library_gains_where_it_is_asked() {
         let none = Rates::default();
-        let half = Rates { own: 300_000, library: 400_000, least: 1 << 29, around: [0, 0] };
+        let half = Rates { own: 300_000, library: 400_000, least: 1 << 29, shortest: 64, around: [0, 0] };
         let library = Library {
             words: Words::default(),
             half,
@@ -156,7 +145,6 @@ mod tests {
             tf32: none,
             double: none,
             convolution: None,
-            shortest: 64,
             copied: 4000,
             launch: 2000,
             near: 0,

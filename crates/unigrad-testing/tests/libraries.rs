@@ -556,7 +556,7 @@ fn a_pass_over_the_result_is_weighed() {
     let device = Device::open("cpu").unwrap();
     let none = Rates::default();
     // 4 nanoseconds are gained in 8192 multiplications.
-    let rates = Rates { own: 1024, library: 2048, least: 8192, around: [0, 0] };
+    let rates = Rates { own: 1024, library: 2048, least: 8192, shortest: 8, around: [0, 0] };
     let words = Words { bias: true, ..Words::default() };
     let of = |copied, launch| Library {
         words,
@@ -565,7 +565,6 @@ fn a_pass_over_the_result_is_weighed() {
         tf32: none,
         double: none,
         convolution: None,
-        shortest: 8,
         copied,
         launch,
         near: 0,
@@ -581,7 +580,7 @@ fn a_pass_over_the_result_is_weighed() {
     assert_eq!(halves(16, of(512, 2)), 1, "4 gained, 4 lost");
     assert_eq!(halves(16, of(256, 0)), 1, "4 gained, 4 lost");
     assert_eq!(halves(15, of(u32::MAX, 0)), 1, "too little work");
-    assert_eq!(halves(16, Library { shortest: 17, ..of(u32::MAX, 0) }), 1, "too short");
+    assert_eq!(halves(16, Library { half: Rates { shortest: 17, ..rates }, ..of(u32::MAX, 0) }), 1, "too short");
     assert_eq!(halves(16, Library { half: none, ..of(u32::MAX, 0) }), 1, "no library");
     assert_eq!(halves(16, Library { words: Words::default(), ..of(u32::MAX, 0) }), 2, "no words: the product is stored");
     assert_eq!(halves(16, Library { words: Words::default(), ..of(256, 0) }), 1, "no words, and 4 lost");

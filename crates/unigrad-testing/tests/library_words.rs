@@ -387,21 +387,11 @@ fn padding_is_said_where_a_library_is_asked() {
     let device = Device::open("cpu").unwrap();
     let none = Rates::default();
     // Of 2 items, 4 times 6 channels, 7 times 7 windows of 3 times 3 taps.
-    let rates = Rates { own: 1024, library: 2048, least: 2 * 4 * 6 * 49 * 9, around: [0, 0] };
+    let rates = Rates { own: 1024, library: 2048, least: 2 * 4 * 6 * 49 * 9, shortest: 0, around: [0, 0] };
     let all = ByDtype { half: none, single: rates, tf32: none, double: none };
     let words = Words { bias: true, relu: true, ..Words::default() };
-    let library = Library {
-        words,
-        half: none,
-        single: none,
-        tf32: none,
-        double: none,
-        convolution: Some(all),
-        shortest: 0,
-        copied: u32::MAX,
-        launch: 0,
-        near: 0,
-    };
+    let library =
+        Library { words, half: none, single: none, tf32: none, double: none, convolution: Some(all), copied: u32::MAX, launch: 0, near: 0 };
     let launches = |library: Option<Library>, size: usize, twice: bool| {
         let draw = |shape: &[usize], seed| stored(Tensor::from_vec(numbers(shape, seed), shape, &device));
         let padded = draw(&[2, 4, size, size], 1).pad(&[(0, 0), (0, 0), (1, 1), (1, 1)]);

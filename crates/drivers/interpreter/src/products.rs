@@ -21,12 +21,11 @@ pub(crate) const LIBRARY: Library = Library {
     tf32: NEVER,
     double: NEVER,
     convolution: Some(ByDtype { half: NEVER, single: NEVER, tf32: NEVER, double: NEVER }),
-    shortest: 0,
     copied: 1,
     launch: 0,
     near: 0,
 };
-const NEVER: Rates = Rates { own: 0, library: 0, least: 0, around: [0, 0] };
+const NEVER: Rates = Rates { own: 0, library: 0, least: 0, shortest: 0, around: [0, 0] };
 
 static DONE: AtomicUsize = AtomicUsize::new(0);
 static REFUSALS: AtomicUsize = AtomicUsize::new(0);

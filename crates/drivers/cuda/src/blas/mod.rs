@@ -49,7 +49,7 @@ fn aligned(matrix: &Matrix) -> bool {
 pub(crate) fn wins(p: &Product) -> bool {
     let (least, least_k) = match (p.compute, p.a.dtype) {
         (DType::F64, _) => (1 << 24, 0),
-        (_, DType::F32) if p.tf32 => (1 << 24, 128),
+        (_, DType::F32) if p.tf32 => (LEAST_TF32, 128),
         (_, DType::F32) => (1 << 29, 512),
         _ => (1 << 29, 2048),
     };
@@ -62,9 +62,16 @@ pub(crate) fn wins(p: &Product) -> bool {
         _ => 0.5,
     };
     let made = p.made == 0 || p.made as f64 / COPIED <= gain * p.work() / rate(p);
-    // Below 64 the driver's kernels for few rows read the matrix once, which nothing beats.
-    p.work() >= f64::from(least) && p.shortest() >= 64 && even && made && (!p.after || p.k >= least_k)
+    // Of shorter ones the driver's kernels for few rows read the matrix once, which nothing beats; of TF32 it has none for more than 8.
+    let shortest = if p.compute == DType::F32 && p.tf32 && p.a.dtype == DType::F32 { SHORTEST_TF32 } else { SHORTEST };
+    p.work() >= f64::from(least) && p.shortest() >= shortest && even && made && (!p.after || p.k >= least_k)
 }
+
+/// Rows, columns and sums from which on the library is asked.
+const SHORTEST: u32 = 64;
+/// The same of TF32, and multiplications: a step of an LSTM has 32 x 1024 sums of 256 products.
+const SHORTEST_TF32: u32 = 32;
+const LEAST_TF32: u32 = 1 << 23;
 
 /// Bytes that a kernel reads and writes in a nanosecond, as measured on an H200.
 const COPIED: f64 = 4000.0;
@@ -99,7 +106,7 @@ pub(crate) fn library(units: u32) -> Option<Library> {
     }
     let scaled = |rate: u32| (f64::from(rate) * f64::from(units.max(1)) / 132.0) as u32;
     let slower = |time: u32| (f64::from(time) * 132.0 / f64::from(units.max(1))) as u32;
-    let rates = |own, library, least| Rates { own: scaled(own), library: scaled(library), least, around: [0, 0] };
+    let rates = |own, library, least| Rates { own: scaled(own), library: scaled(library), least, shortest: SHORTEST, around: [0, 0] };
     // 32768 x 3072 of 768 terms each took 295 microseconds, with bias and GELU 510; 32768 x 768 of 3,072 terms 250, with a residual 331.
     let half = Rates { around: [slower(460), slower(2700)], ..rates(310_000, 380_000, 1 << 29) };
     Some(Library {
@@ -107,10 +114,9 @@ pub(crate) fn library(units: u32) -> Option<Library> {
         words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: true, gelu_tanh_slope: true },
         half,
         single: rates(20_500, 25_000, 1 << 29),
-        tf32: rates(30_000, 190_000, 1 << 24),
+        tf32: Rates { shortest: SHORTEST_TF32, ..rates(30_000, 190_000, LEAST_TF32.into()) },
         double: rates(7_800, 25_000, 1 << 24),
         convolution: None,
-        shortest: 64,
         copied: COPIED as u32,
         launch: 2000,
         near: NEAR,
@@ -132,6 +138,9 @@ mod tests {
             (DType::F32, [512; 3], false, false, false),
             (DType::F32, [1024; 3], false, false, true),
             (DType::F32, [512; 3], true, false, true),
+            (DType::F32, [32, 1024, 256], true, false, true),
+            (DType::F32, [16, 2048, 512], true, false, false),
+            (DType::BF16, [32, 16384, 16384], false, false, false),
             (DType::BF16, [2048; 3], false, false, true),
             (DType::BF16, [4095, 4097, 4099], false, false, false),
             (DType::BF16, [8192, 3072, 768], false, true, false),

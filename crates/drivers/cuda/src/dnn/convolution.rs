@@ -49,8 +49,8 @@ pub(crate) fn can(c: &Convolution) -> bool {
 /// Multiplications in a nanosecond on 132 compute units, by the driver's own kernel and by cuDNN, of halves and of `f32` as TF32: what the planner is
 /// told, which does not know how tensors will lie. The own kernel did 28 to 115 TFLOP/s of halves with channels first on an H100 (layers of 3 by 3 taps,
 /// `examples/convolutions.rs` of `unigrad-testing`), cuDNN 127 to 296; TF32 is an estimate.
-const HALF_RATES: Rates = Rates { own: 40_000, library: 100_000, least: 1 << 26, around: [0, 0] };
-const TF32_RATES: Rates = Rates { own: 25_000, library: 60_000, least: 1 << 26, around: [0, 0] };
+const HALF_RATES: Rates = Rates { own: 40_000, library: 100_000, least: 1 << 26, shortest: 0, around: [0, 0] };
+const TF32_RATES: Rates = Rates { own: 25_000, library: 60_000, least: 1 << 26, shortest: 0, around: [0, 0] };
 /// The same of cuDNN with channels last, as measured on an H100 (`examples/library.rs`, cuDNN 9.19, ResNet-50's layers of 3 by 3 taps at 64 items):
 /// halves 330 to 540 TFLOP/s, TF32 93 to 320.
 const LAST_HALF: f64 = 200_000.0;
