@@ -58,6 +58,10 @@ impl Walk {
         Some(Walk { axes, offset })
     }
 
+    fn elements(&self) -> usize {
+        self.axes.iter().map(|(n, ..)| *n as usize).product()
+    }
+
     /// Where all of it begins in the other buffer, if it is one piece there.
     pub(crate) fn begin(&self) -> Option<usize> {
         let is_piece = matches!(self.axes.as_slice(), [] | [(_, 1, 1)]);
@@ -102,12 +106,35 @@ impl Walk {
 /// A copy of all of a buffer.
 pub(crate) struct Copied {
     pub(crate) from: Id,
-    pub(crate) to: Id,
     pub(crate) walk: Walk,
 }
 
-/// The copies that a launch is made of, all to one buffer, and the buffer's length; `None` if it does anything else.
-pub(crate) fn copies(launch: &Launch) -> Option<(Vec<Copied>, usize)> {
+/// What launches that do nothing else copy to one buffer.
+pub(crate) struct Concatenation {
+    pub(crate) id: Id,
+    /// Elements of the buffer.
+    len: usize,
+    /// The launches, and what each of them copies.
+    pub(crate) by: Vec<(usize, Vec<Copied>)>,
+}
+
+/// All of them, in order of the launches, so that plans do not depend on a hash.
+pub(crate) fn concatenations(launches: &[Launch]) -> Vec<Concatenation> {
+    let mut all: Vec<Concatenation> = Vec::new();
+    let mut place: FxHashMap<Id, usize> = FxHashMap::default();
+    for (at, launch) in launches.iter().enumerate() {
+        let Some((id, len, copied)) = copies(launch) else { continue };
+        let place = *place.entry(id).or_insert(all.len());
+        if place == all.len() {
+            all.push(Concatenation { id, len, by: Vec::new() });
+        }
+        all[place].by.push((at, copied));
+    }
+    all
+}
+
+/// The copies that a launch is made of, all to one buffer, and that buffer with its length; `None` if it does anything else.
+fn copies(launch: &Launch) -> Option<(Id, usize, Vec<Copied>)> {
     let Launch { kernel: Kernel::Region(region), args, .. } = launch else { return None };
     let is_map = region.n_parallel == region.axes.len();
     let mut whole: Option<u32> = None;
@@ -125,10 +152,10 @@ pub(crate) fn copies(launch: &Launch) -> Option<(Vec<Copied>, usize)> {
             return None;
         }
         let walk = Walk::new(region, from, to, from_buffer.len)?;
-        all.push(Copied { from: args[*from_arg as usize], to: args[*to_arg as usize], walk });
+        all.push(Copied { from: args[*from_arg as usize], walk });
     }
-    let len = region.args[whole? as usize].len;
-    (loads == all.len()).then_some((all, len))
+    let whole = whole? as usize;
+    (loads == all.len()).then_some((args[whole], region.args[whole].len, all))
 }
 
 /// A region that a launch runs, and which of the launch's arguments is its first one.
@@ -245,20 +272,8 @@ pub(crate) fn rewrite(launches: &mut Vec<Launch>, wanted: &FxHashSet<Id>, shares
     Ok(())
 }
 
-/// Copies into one concatenation.
-#[derive(Default)]
-struct Joined {
-    len: usize,
-    elements: usize,
-    /// Launches that copy.
-    by: Vec<usize>,
-    /// What is copied: the launch that writes it, and how it would.
-    parts: Vec<(usize, Id, Moved)>,
-}
-
 fn rewrite_once(launches: &mut Vec<Launch>, wanted: &FxHashSet<Id>, shares: bool) -> Result<bool, String> {
-    let all: Vec<(usize, (Vec<Copied>, usize))> =
-        launches.iter().enumerate().filter_map(|(at, launch)| Some((at, copies(launch)?))).collect();
+    let all = concatenations(launches);
     if all.is_empty() {
         return Ok(false);
     }
@@ -268,47 +283,34 @@ fn rewrite_once(launches: &mut Vec<Launch>, wanted: &FxHashSet<Id>, shares: bool
         writes(launch).for_each(|id| writers.entry(id).or_default().push(at));
         reads(launch).for_each(|id| *readers.entry(id).or_insert(0) += 1);
     }
-    let mut joined: FxHashMap<Id, Joined> = FxHashMap::default();
-    // In order of the launches, so that plans do not depend on a hash.
-    let mut order: Vec<Id> = Vec::new();
-    for (at, (copied, len)) in &all {
-        let part = |copied: &Copied| {
-            let Copied { from, to, walk } = copied;
-            let [writer] = writers.get(from)?.as_slice() else { return None };
-            let launch = &launches[*writer];
-            let is_free = *writer < *at && readers.get(from) == Some(&1) && !wanted.contains(from) && !launch.is_copy;
-            let arg = launch.args.iter().position(|id| id == from)?;
-            let may = shares || !matches!(launch.kernel, Kernel::AttentionGrad(_));
-            let reads_it = reads(launch).any(|id| id == *to || id == *from);
-            (is_free && may && !reads_it).then_some((*writer, *from, moved(launch, arg, walk)?))
-        };
-        let Some(parts) = copied.iter().map(part).collect::<Option<Vec<_>>>() else { continue };
-        let Some(to) = copied.first().map(|copied| copied.to) else { continue };
-        let whole = joined.entry(to).or_insert_with(|| {
-            order.push(to);
-            Joined::default()
-        });
-        whole.len = *len;
-        whole.elements += copied.iter().map(|copied| copied.walk.axes.iter().map(|(n, ..)| *n as usize).product::<usize>()).sum::<usize>();
-        whole.by.push(*at);
-        whole.parts.extend(parts);
-    }
     let mut needless: FxHashSet<usize> = FxHashSet::default();
     // What another concatenation has moved is looked at again, the next time.
     let mut touched: FxHashSet<usize> = FxHashSet::default();
-    for whole in order {
-        let Some(Joined { len, elements, by, parts }) = joined.remove(&whole) else { continue };
-        if elements != len || parts.iter().any(|(writer, ..)| touched.contains(writer) || by.contains(writer)) {
+    for Concatenation { id: whole, len, by } in all {
+        // The launch that writes a part, and how it would.
+        let part = |(at, Copied { from, walk }): (usize, &Copied)| {
+            let [writer] = writers.get(from)?.as_slice() else { return None };
+            let launch = &launches[*writer];
+            let is_free = *writer < at && readers.get(from) == Some(&1) && !wanted.contains(from) && !launch.is_copy;
+            let may = shares || !matches!(launch.kernel, Kernel::AttentionGrad(_));
+            let reads_it = reads(launch).any(|id| id == whole || id == *from);
+            let again = touched.contains(writer) || by.iter().any(|(at, _)| at == writer);
+            let arg = launch.args.iter().position(|id| id == from)?;
+            (is_free && may && !reads_it && !again).then_some((*writer, *from, moved(launch, arg, walk)?))
+        };
+        let copied = || by.iter().flat_map(|(at, copied)| copied.iter().map(|copied| (*at, copied)));
+        if copied().map(|(_, copied)| copied.walk.elements()).sum::<usize>() != len {
             continue;
         }
-        touched.extend(parts.iter().map(|(writer, ..)| *writer).chain(by.iter().copied()));
-        needless.extend(by);
+        let Some(parts) = copied().map(part).collect::<Option<Vec<_>>>() else { continue };
+        touched.extend(parts.iter().map(|(writer, ..)| *writer).chain(by.iter().map(|(at, _)| *at)));
+        needless.extend(by.iter().map(|(at, _)| *at));
         for (writer, from, moved) in parts {
             let launch = &mut launches[writer];
             // Those before it may have taken arguments out; instructions stand where they stood.
-            if let Some(arg) = launch.args.iter().position(|id| *id == from) {
-                redirect(launch, arg, moved, whole, len)?;
-            }
+            let arg =
+                launch.args.iter().position(|id| *id == from).ok_or("a part of a concatenation that its launch does not write any more")?;
+            redirect(launch, arg, moved, whole, len)?;
         }
     }
     let mut at = 0;

@@ -1,11 +1,11 @@
 //! What lies in one piece in a concatenation has its memory there.
 //!
 //! In: launches in order. Out: of each such node, the concatenation and the byte at which it begins; the launches that would copy, which are needless.
-//! Always: all of a concatenation, or none; whoever else reads a part reads it there; a part begins where the memory of a node may begin. The memory
-//! that is live at once is at no time more than it would be at its most.
+//! Always: all of a concatenation, or none; whoever else reads a part reads it there; a part begins where the memory of a node may begin. What is live
+//! at once is at no time more than it would be at its most, counted without results that take over an operand's memory.
 //! Never: what is wanted itself, an input, or a node that some launch copies to or from besides.
 
-use crate::copies::{Copied, copies};
+use crate::copies::{Concatenation, Copied, concatenations};
 use crate::group::writes;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
@@ -57,6 +57,9 @@ impl Inside {
     /// `outputs`: what is wanted.
     pub(crate) fn find(ir: &Ir, launches: &[Launch], outputs: &FxHashSet<Id>) -> Result<Inside, String> {
         let mut candidates = candidates(ir, launches, outputs)?;
+        if candidates.is_empty() {
+            return Ok(Inside::default());
+        }
         let apart = live(ir, launches, &Inside::default())?;
         // Those whose memory is taken longest before it has to be go first.
         candidates.sort_by_key(|whole| whole.early);
@@ -85,26 +88,17 @@ fn candidates(ir: &Ir, launches: &[Launch], outputs: &FxHashSet<Id>) -> Result<V
         }
     }
     let is_own = |id: &Id| !outputs.contains(id) && !elsewhere.contains(id) && !matches!(ir.node(*id).op, IrOp::External(_));
-    let mut found: FxHashMap<Id, Vec<(usize, Vec<Copied>)>> = FxHashMap::default();
-    let mut order = Vec::new();
-    for (at, launch) in launches.iter().enumerate() {
-        let Some((copied, _)) = copies(launch) else { continue };
-        let Some(to) = copied.first().map(|copied| copied.to) else { continue };
-        found.entry(to).or_insert_with(|| {
-            order.push(to);
-            Vec::new()
-        });
-        found.entry(to).or_default().push((at, copied));
-    }
     let mut taken: FxHashSet<Id> = FxHashSet::default();
     let mut wholes = Vec::new();
-    for id in order {
-        let Some(by) = found.remove(&id).filter(|by| is_own(&id) && writers.get(&id).map(Vec::len) == Some(by.len())) else { continue };
+    for Concatenation { id, by, .. } in concatenations(launches) {
+        if !is_own(&id) || writers.get(&id).map(Vec::len) != Some(by.len()) {
+            continue;
+        }
         let size = ir.node(id).dtype.size();
         let (mut parts, mut bytes, mut made) = (Vec::new(), 0, Vec::new());
         let mut seen: FxHashSet<Id> = FxHashSet::default();
         let all = by.iter().flat_map(|(at, copied)| copied.iter().map(move |copied| (*at, copied)));
-        for (at, Copied { from, walk, .. }) in all {
+        for (at, Copied { from, walk }) in all {
             let begin = walk.begin().map(|begin| begin * size).filter(|begin| begin % ALIGN == 0);
             let first = writers.get(from).and_then(|writers| writers.first()).filter(|first| **first < at);
             let (Some(begin), Some(first)) = (begin, first) else { break };

@@ -93,38 +93,24 @@ fn operand(contract: &mut Contract, side: usize, walk: &Walk) -> Option<()> {
     if contract.prologues[side].is_some() {
         return None;
     }
-    let strides = strides_of(contract, side);
-    let extents: SmallVec<[usize; 8]> = strides.iter().map(|(size, _)| *size).collect();
-    let offset = if side == 0 { contract.a_offset } else { contract.b_offset };
-    let index = Index { offset, strides: strides.iter().map(|(_, stride)| *stride).collect(), dynamic: smallvec![] };
+    let (offset, mut dims) = dims(contract, side);
+    let extents: SmallVec<[usize; 8]> = dims.iter().map(|(size, _)| *size).collect();
+    let index = Index { offset: *offset, strides: dims.iter().map(|(_, stride)| **stride).collect(), dynamic: smallvec![] };
     let moved = walk.index(&index, &extents)?;
-    let mut new = moved.strides.iter().copied();
-    let mut set = |stride: &mut i64| new.next().map(|value| *stride = value);
-    for dim in &mut contract.batch {
-        set(if side == 0 { &mut dim.a } else { &mut dim.b })?;
-    }
-    if side == 0 {
-        contract.m.iter_mut().try_for_each(|dim| set(&mut dim.a))?;
-    } else {
-        contract.n.iter_mut().try_for_each(|dim| set(&mut dim.b))?;
-    }
-    for dim in &mut contract.k {
-        set(if side == 0 { &mut dim.a } else { &mut dim.b })?;
-    }
-    *(if side == 0 { &mut contract.a_offset } else { &mut contract.b_offset }) = moved.offset;
+    dims.iter_mut().zip(&moved.strides).for_each(|((_, stride), new)| **stride = *new);
+    *offset = moved.offset;
     Some(())
 }
 
-/// Sizes and strides of an operand: of the batch, of its own dimensions, of those that are summed over.
-fn strides_of(contract: &Contract, side: usize) -> SmallVec<[(usize, i64); 8]> {
-    let is_a = side == 0;
-    let mut all: SmallVec<[(usize, i64); 8]> = contract.batch.iter().map(|dim| (dim.size, if is_a { dim.a } else { dim.b })).collect();
-    match is_a {
-        true => all.extend(contract.m.iter().map(|dim| (dim.size, dim.a))),
-        false => all.extend(contract.n.iter().map(|dim| (dim.size, dim.b))),
+/// Where an operand begins, and its sizes and strides: of the batch, of its own dimensions, of those that are summed over.
+fn dims(contract: &mut Contract, side: usize) -> (&mut i64, SmallVec<[(usize, &mut i64); 8]>) {
+    let Contract { batch, m, n, k, a_offset, b_offset, .. } = contract;
+    if side == 0 {
+        let own = batch.iter_mut().map(|dim| (dim.size, &mut dim.a)).chain(m.iter_mut().map(|dim| (dim.size, &mut dim.a)));
+        return (a_offset, own.chain(k.iter_mut().map(|dim| (dim.size, &mut dim.a))).collect());
     }
-    all.extend(contract.k.iter().map(|dim| (dim.size, if is_a { dim.a } else { dim.b })));
-    all
+    let own = batch.iter_mut().map(|dim| (dim.size, &mut dim.b)).chain(n.iter_mut().map(|dim| (dim.size, &mut dim.b)));
+    (b_offset, own.chain(k.iter_mut().map(|dim| (dim.size, &mut dim.b))).collect())
 }
 
 /// Runs that a product's operands are made of, if it is one: dimensions but for those that go on where the one within ends.

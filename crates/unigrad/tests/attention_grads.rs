@@ -84,23 +84,7 @@ fn gradients_by_matrix_instructions_are_the_oracles() {
     if devices.iter().all(|device| device.backend() != "cuda") {
         println!("SKIPPED: no device here has words of its own for these instructions; only the CPU is compared");
     }
-    let plain = Case {
-        batch: 1,
-        heads: 2,
-        groups: 2,
-        queries: ROWS,
-        keys: ROWS,
-        features: 64,
-        values: 64,
-        kv_len: ROWS,
-        q_offset: 0,
-        each: false,
-        causal: false,
-        window: None,
-        dropout: false,
-        dtype: DType::BF16,
-        tf32: false,
-    };
+    let plain = Case::plain(ROWS, DType::BF16);
     let mut cases = Vec::new();
     let lengths = [COLUMNS - 1, COLUMNS, COLUMNS + 1, ROWS - 1, ROWS, ROWS + 1, ROWS + COLUMNS, 2 * ROWS + 1];
     for (i, n) in lengths.into_iter().enumerate() {

@@ -13,23 +13,7 @@ const COLUMNS: usize = 64;
 fn attention_of_tf32_is_the_oracles_to_ten_bits() {
     let mut devices = devices();
     devices.retain(|device| ["cuda", "cpu"].contains(&device.backend()));
-    let plain = Case {
-        batch: 1,
-        heads: 2,
-        groups: 2,
-        queries: ROWS,
-        keys: ROWS,
-        features: 64,
-        values: 64,
-        kv_len: ROWS,
-        q_offset: 0,
-        each: false,
-        causal: false,
-        window: None,
-        dropout: false,
-        dtype: DType::F32,
-        tf32: true,
-    };
+    let plain = Case { tf32: true, ..Case::plain(ROWS, DType::F32) };
     let mut cases = Vec::new();
     let lengths = [COLUMNS / 2 + 17, COLUMNS - 1, COLUMNS, COLUMNS + 1, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS + 1, 5 * ROWS + 3];
     for (i, n) in lengths.into_iter().enumerate() {

@@ -41,6 +41,29 @@ pub(crate) struct Case {
     pub(crate) tf32: bool,
 }
 
+impl Case {
+    /// One sequence of two heads of 64 features, all of whose positions see each other.
+    pub(crate) fn plain(positions: usize, dtype: DType) -> Case {
+        Case {
+            batch: 1,
+            heads: 2,
+            groups: 2,
+            queries: positions,
+            keys: positions,
+            features: 64,
+            values: 64,
+            kv_len: positions,
+            q_offset: 0,
+            each: false,
+            causal: false,
+            window: None,
+            dropout: false,
+            dtype,
+            tf32: false,
+        }
+    }
+}
+
 /// Output and gradients on the device are the oracle's.
 pub(crate) fn check(device: &Device, case: Case) -> Result<(), String> {
     let Case { batch, heads, groups, queries, keys, features, values, kv_len, q_offset, each, causal, window, dropout, dtype, tf32 } = case;

@@ -2,11 +2,11 @@
 
 use super::{Context, Inputs, aligned};
 use crate::lower::distribute::{Line, Operand, mul_const_add};
-use crate::lower::native::attention::{self as native, Backward, Element, Forward};
+use crate::lower::native::attention::{self as native, Backward, Element, Forward, Scores};
 use crate::lower::native::hopper_gradients::{self as hopper, OnePass};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
-use unigrad_kernel::AttentionGrad;
+use unigrad_kernel::{Attention, AttentionGrad};
 use unigrad_scalar::{BinaryOp, DType};
 
 /// Queries of a head from which a block of them pays.
@@ -27,6 +27,17 @@ fn suits(context: &Context<'_>, target: &Target) -> Option<Element> {
         && native::available(target, element, kernel.qk_dim)
         && [&kernel.q, &kernel.k, &kernel.v].into_iter().all(|layout| aligned(layout, element.copied()));
     suits.then_some(element)
+}
+
+fn scores(kernel: &Attention, element: Element) -> Scores {
+    Scores {
+        element,
+        features: kernel.qk_dim as u32,
+        q_len: kernel.q_len,
+        scale: f64::from_bits(kernel.spec.scale_bits),
+        causal: kernel.spec.causal,
+        window: kernel.spec.window.map(super::window_of),
+    }
 }
 
 /// A workgroup's block of rows, its head and batch; blocks of later rows first if `reversed`.
@@ -50,15 +61,8 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
     let kernel = context.kernel;
     let Some(element) = suits(context, target).filter(|_| aligned(&kernel.out, 2)) else { return Ok(None) };
     let features = kernel.qk_dim;
-    let inner = Forward {
-        element,
-        features: features as u32,
-        q_len: kernel.q_len,
-        scale: f64::from_bits(kernel.spec.scale_bits),
-        causal: kernel.spec.causal,
-        window: kernel.spec.window.map(super::window_of),
-        strides: [kernel.q, kernel.k, kernel.v, kernel.out].map(|layout| layout.strides[2]),
-    };
+    let inner =
+        Forward { scores: scores(kernel, element), strides: [kernel.q, kernel.k, kernel.v, kernel.out].map(|layout| layout.strides[2]) };
     let items = kernel.batch * kernel.heads * kernel.q_len.div_ceil(native::QUERIES as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new("attention_mma", [native::THREADS, 1, 1]);
@@ -134,7 +138,7 @@ impl InOnePass {
 
     /// How many turns there are, and sums: `U32` and `F32`.
     pub(super) fn scratch(&self) -> [usize; 2] {
-        let of_block = hopper::queries(self.inner.by_key.features) * self.inner.by_key.features;
+        let of_block = hopper::queries(self.inner.by_key.scores.features) * self.inner.by_key.scores.features;
         [self.blocks, self.blocks * of_block as usize]
     }
 
@@ -202,7 +206,7 @@ impl InOnePass {
     /// The head of all sequences, and the block of its keys, that a workgroup has. Workgroups begin in the order of the grid, and take turns in that of the
     /// keys, last ones first: so all of some heads' last blocks come first, then all of the ones before.
     fn place(&self, b: &mut Builder, group: Value, (lines, blocks): (usize, usize), target: &Target) -> (Value, Value) {
-        let at_once = hopper::heads_at_once(self.inner.by_key.features, blocks, target.compute_units).clamp(1, lines.max(1));
+        let at_once = hopper::heads_at_once(self.inner.by_key.scores.features, blocks, target.compute_units).clamp(1, lines.max(1));
         let last = b.u32(blocks as u32 - 1);
         // Of so many heads side by side, those of workgroups that come after others.
         let within = |b: &mut Builder, group: Value, heads: usize| {
@@ -242,15 +246,10 @@ fn inner(context: &Context<'_>, kernel: &AttentionGrad, element: Element, by_key
     let grads = if by_key { [kernel.dk, kernel.dv] } else { [kernel.dq; 2] };
     let strides = [rows[0], rows[1], columns[0], columns[1], grads[0], grads[1]].map(|layout| layout.strides[2]);
     Backward {
-        element,
-        features: forward.qk_dim as u32,
+        scores: scores(forward, element),
         by_key,
         rows: if by_key { forward.k_len } else { forward.q_len },
         heads: if by_key { context.group() } else { 1 },
-        q_len: forward.q_len,
-        scale: f64::from_bits(forward.spec.scale_bits),
-        causal: forward.spec.causal,
-        window: forward.spec.window.map(super::window_of),
         strides,
         head_strides: columns.map(|layout| layout.strides[1]),
     }

@@ -66,14 +66,14 @@ pub(in crate::lower) struct OnePass {
 impl OnePass {
     /// Blocks of queries of a head.
     pub(in crate::lower) fn blocks(&self) -> usize {
-        self.by_key.q_len.div_ceil(queries(self.by_key.features) as usize)
+        self.by_key.scores.q_len.div_ceil(queries(self.by_key.scores.features) as usize)
     }
 
     /// Places: keys, values, queries, the outputs' gradients, the logarithms, the deltas, the gradients by keys, by values, shared memory, the gradient by
     /// queries, its sums ([`queries`] by features for each block of each head), its turns (one for each block, 0 at first).
     /// Values: as for [`Backward::statement`], then the first element of the gradient by queries, and the number of the group's first query head.
     pub(in crate::lower) fn statement(&self, values: [Value; 14], places: [Place; 12]) -> Raw {
-        let features = self.by_key.features;
+        let features = self.by_key.scores.features;
         let [by_head, by_position] = self.dq.map(|n| (2 * n).to_string());
         let own = [
             ("@BM@", queries(features).to_string()),
@@ -89,7 +89,7 @@ impl OnePass {
             let text = own.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value));
             self.by_key.fill(&text)
         };
-        let element = self.by_key.element;
+        let element = self.by_key.scores.element;
         let mut preludes = element.preludes();
         preludes.push((Dialect::Cuda, prelude(features, element.name())));
         Raw { texts: vec![(Dialect::Cuda, raw(&fill(TEXT)))], preludes, values: values.to_vec(), places: places.to_vec() }

@@ -1,6 +1,6 @@
 //! The backward passes: a block of queries or of keys.
 
-use super::{Element, raw};
+use super::{Element, Scores, raw};
 use unigrad_ir::{Dialect, Place, Raw, Value};
 
 /// Rows of a workgroup in the backward passes.
@@ -9,19 +9,13 @@ pub(in crate::lower) const ROWS: u32 = 64;
 /// One of the two backward passes. Rows are queries (with `q` and `dout`) and columns keys (with `k` and `v`), or the other way round.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Backward {
-    pub(in crate::lower) element: Element,
-    /// Features of queries, keys and values alike: 64 or 128.
-    pub(in crate::lower) features: u32,
+    pub(in crate::lower) scores: Scores,
     /// Whether rows are keys.
     pub(in crate::lower) by_key: bool,
     /// Rows of a head that there are.
     pub(in crate::lower) rows: usize,
     /// Query heads that pass by.
     pub(in crate::lower) heads: usize,
-    pub(in crate::lower) q_len: usize,
-    pub(in crate::lower) scale: f64,
-    pub(in crate::lower) causal: bool,
-    pub(in crate::lower) window: Option<i64>,
     /// Elements from position to position: of both tensors of rows, both of columns, and the gradients (`dq`, or `dk` and `dv`).
     pub(in crate::lower) strides: [i64; 6],
     /// Elements from query head to query head of both tensors of columns.
@@ -31,12 +25,12 @@ pub(in crate::lower) struct Backward {
 impl Backward {
     /// Columns of a block: as many as registers allow, and the memory of a unit.
     fn columns(&self) -> u32 {
-        if self.features == 128 && (self.by_key || self.element == Element::TF32) { 32 } else { 64 }
+        if self.scores.features == 128 && (self.by_key || self.scores.element == Element::TF32) { 32 } else { 64 }
     }
 
     /// Bytes of shared memory: rows, two blocks of columns, and what is saved of their queries.
     pub(in crate::lower) fn shared_bytes(&self) -> u32 {
-        (2 * ROWS + 4 * self.columns()) * self.features * self.element.bytes() + 128
+        (2 * ROWS + 4 * self.columns()) * self.scores.features * self.scores.element.bytes() + 128
     }
 
     /// Places: both tensors of rows, both of columns, the logarithms, the deltas, the gradients (twice the same for `dq`), shared memory.
@@ -45,7 +39,7 @@ impl Backward {
     pub(in crate::lower) fn statement(&self, values: [Value; 12], places: [Place; 9]) -> Raw {
         Raw {
             texts: vec![(Dialect::Cuda, raw(&self.fill(BACKWARD)))],
-            preludes: self.element.preludes(),
+            preludes: self.scores.element.preludes(),
             values: values.to_vec(),
             places: places.to_vec(),
         }
@@ -53,24 +47,13 @@ impl Backward {
 
     /// A text with the numbers in place of their names.
     pub(in crate::lower::native) fn fill(&self, text: &str) -> String {
-        let future = if self.causal { "key > query + offset" } else { "false" };
-        let past = self.window.map_or("false".to_owned(), |window| format!("key <= query + offset - {window}"));
-        let [r0, r1, c0, c1, g0, g1] = self.strides.map(|n| self.element.stride(n));
-        let [h0, h1] = self.head_strides.map(|n| self.element.stride(n));
-        let scale = (self.scale * std::f64::consts::LOG2_E) as f32;
+        let [r0, r1, c0, c1, g0, g1] = self.strides.map(|n| self.scores.element.stride(n));
+        let [h0, h1] = self.head_strides.map(|n| self.scores.element.stride(n));
         let constants = [
             ("@BN@", self.columns().to_string()),
-            ("@CAUSAL@", u32::from(self.causal).to_string()),
-            ("@WINDOW@", u32::from(self.window.is_some()).to_string()),
-            ("@WIDTH@", self.window.unwrap_or(0).to_string()),
             ("@ROWS@", self.rows.to_string()),
             ("@BY_KEY@", u32::from(self.by_key).to_string()),
             ("@HEADS@", self.heads.to_string()),
-            ("@LEN@", self.q_len.to_string()),
-            ("@SCALE2@", format!("__uint_as_float({}u)", scale.to_bits())),
-            ("@SCALE@", format!("__uint_as_float({}u)", (self.scale as f32).to_bits())),
-            ("@FUTURE@", future.to_owned()),
-            ("@PAST@", past),
             ("@R0@", r0),
             ("@R1@", r1),
             ("@C0@", c0),
@@ -80,7 +63,7 @@ impl Backward {
             ("@H0@", h0),
             ("@H1@", h1),
         ];
-        self.element.fill(text, self.features, &constants)
+        self.scores.fill(text, ["query", "key"], &constants)
     }
 }
 

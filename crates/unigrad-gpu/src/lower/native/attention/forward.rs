@@ -1,18 +1,12 @@
 //! The forward pass: a block of queries.
 
-use super::{Element, KEYS, QUERIES, raw};
+use super::{KEYS, QUERIES, Scores, raw};
 use unigrad_ir::{Dialect, Place, Raw, Value};
 
 /// What is known when the program is made.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Forward {
-    pub(in crate::lower) element: Element,
-    /// Features of queries, keys and values alike: 64 or 128.
-    pub(in crate::lower) features: u32,
-    pub(in crate::lower) q_len: usize,
-    pub(in crate::lower) scale: f64,
-    pub(in crate::lower) causal: bool,
-    pub(in crate::lower) window: Option<i64>,
+    pub(in crate::lower) scores: Scores,
     /// Elements from position to position of q, k, v and the output; multiples of 16 bytes, the output's of 2 elements.
     pub(in crate::lower) strides: [i64; 4],
 }
@@ -24,34 +18,16 @@ impl Forward {
     pub(in crate::lower) fn statement(&self, values: [Value; 9], places: [Place; 6]) -> Raw {
         Raw {
             texts: vec![(Dialect::Cuda, raw(&self.fill(FORWARD)))],
-            preludes: self.element.preludes(),
+            preludes: self.scores.element.preludes(),
             values: values.to_vec(),
             places: places.to_vec(),
         }
     }
 
     fn fill(&self, text: &str) -> String {
-        let scale = (self.scale * std::f64::consts::LOG2_E) as f32;
-        let window = self.window.map_or("false".to_owned(), |window| format!("column <= row + offset - {window}"));
-        let causal = if self.causal { "column > row + offset" } else { "false" };
-        let [q, k, v, y] = self.strides.map(|n| self.element.stride(n));
-        let constants = [
-            ("@BM@", QUERIES.to_string()),
-            ("@BN@", KEYS.to_string()),
-            ("@LEN@", self.q_len.to_string()),
-            ("@SCALE2@", format!("__uint_as_float({}u)", scale.to_bits())),
-            ("@SCALE@", format!("__uint_as_float({}u)", (self.scale as f32).to_bits())),
-            ("@FUTURE@", causal.to_owned()),
-            ("@PAST@", window),
-            ("@CAUSAL@", u32::from(self.causal).to_string()),
-            ("@WINDOW@", u32::from(self.window.is_some()).to_string()),
-            ("@WIDTH@", self.window.unwrap_or(0).to_string()),
-            ("@QS@", q),
-            ("@KS@", k),
-            ("@VS@", v),
-            ("@YS@", y),
-        ];
-        self.element.fill(text, self.features, &constants)
+        let [q, k, v, y] = self.strides.map(|n| self.scores.element.stride(n));
+        let constants = [("@BM@", QUERIES.to_string()), ("@BN@", KEYS.to_string()), ("@QS@", q), ("@KS@", k), ("@VS@", v), ("@YS@", y)];
+        self.scores.fill(text, ["row", "column"], &constants)
     }
 }
 

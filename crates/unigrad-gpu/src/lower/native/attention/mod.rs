@@ -75,14 +75,44 @@ impl Element {
         let words = if self == Element::TF32 { TF32 } else { HALVES };
         [COMMON, words].map(|text| (Dialect::Cuda, text.replace("@half@", self.name()))).to_vec()
     }
+}
 
-    /// A text with numbers in place of their names.
-    fn fill(self, text: &str, features: u32, constants: &[(&str, String)]) -> String {
-        // Blocks of 8 rows or columns that an instruction takes at a time.
-        let blocks = 4 / self.bytes();
-        let own = [("@D@", features), ("@W@", features * self.bytes()), ("@E@", self.bytes()), ("@NB@", blocks), ("@T@", THREADS)];
-        let text = own.iter().fold(text.replace("@half@", self.name()), |text, (name, n)| text.replace(name, &n.to_string()));
-        constants.iter().fold(text, |text, (name, value)| text.replace(name, value))
+/// What is known of scores when a program is made.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lower) struct Scores {
+    pub(in crate::lower) element: Element,
+    /// Features of queries, keys and values alike: 64 or 128.
+    pub(in crate::lower) features: u32,
+    pub(in crate::lower) q_len: usize,
+    pub(in crate::lower) scale: f64,
+    pub(in crate::lower) causal: bool,
+    pub(in crate::lower) window: Option<i64>,
+}
+
+impl Scores {
+    /// A text with numbers in place of their names, in which a query and a key are called so.
+    fn fill(&self, text: &str, [query, key]: [&str; 2], constants: &[(&str, String)]) -> String {
+        let Scores { element, features, q_len, scale, causal, window } = *self;
+        let never = || "false".to_owned();
+        let number = |x: f32| format!("__uint_as_float({}u)", x.to_bits());
+        let own = [
+            ("@half@", element.name().to_owned()),
+            ("@D@", features.to_string()),
+            ("@W@", (features * element.bytes()).to_string()),
+            ("@E@", element.bytes().to_string()),
+            // Blocks of 8 rows or columns that an instruction takes at a time.
+            ("@NB@", (4 / element.bytes()).to_string()),
+            ("@T@", THREADS.to_string()),
+            ("@LEN@", q_len.to_string()),
+            ("@SCALE2@", number((scale * std::f64::consts::LOG2_E) as f32)),
+            ("@SCALE@", number(scale as f32)),
+            ("@FUTURE@", if causal { format!("{key} > {query} + offset") } else { never() }),
+            ("@PAST@", window.map_or_else(never, |window| format!("{key} <= {query} + offset - {window}"))),
+            ("@CAUSAL@", u32::from(causal).to_string()),
+            ("@WINDOW@", u32::from(window.is_some()).to_string()),
+            ("@WIDTH@", window.unwrap_or(0).to_string()), // DEFAULT: without a window nothing has a width
+        ];
+        own.iter().chain(constants).fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
     }
 }
 
