@@ -3,7 +3,7 @@
 
 mod attention_case;
 
-use attention_case::{Case, check, devices, numbers};
+use attention_case::{Case, check, devices, in_pages, numbers};
 use unigrad::prelude::*;
 
 /// Edge of a block of threads (`Shape` in `unigrad-gpu/src/lower/attention/tile.rs`): with more rows than this, a thread has several.
@@ -29,6 +29,7 @@ fn cases() -> Vec<Case> {
         kv_len: 9,
         q_offset: -2,
         each: false,
+        page: None,
         causal: false,
         window: None,
         dropout: false,
@@ -85,7 +86,8 @@ fn gradients_by_matrix_instructions_are_the_oracles() {
         println!("SKIPPED: no device here has words of its own for these instructions; only the CPU is compared");
     }
     let plain = Case::plain(ROWS, DType::BF16);
-    let mut cases = Vec::new();
+    let mut cases = in_pages(plain, DType::BF16);
+    cases.extend(in_pages(plain, DType::F16));
     let lengths = [COLUMNS - 1, COLUMNS, COLUMNS + 1, ROWS - 1, ROWS, ROWS + 1, ROWS + COLUMNS, 2 * ROWS + 1];
     for (i, n) in lengths.into_iter().enumerate() {
         let features = [64, 128][i % 2];

@@ -2,7 +2,7 @@
 
 mod attention_case;
 
-use attention_case::{Case, check, devices};
+use attention_case::{Case, check, devices, in_pages};
 use unigrad::{device::Config, prelude::*};
 
 /// Rows of a workgroup forward and backward, and columns of a block (`native/attention` in `unigrad-gpu`).
@@ -14,7 +14,7 @@ fn attention_of_tf32_is_the_oracles_to_ten_bits() {
     let mut devices = devices();
     devices.retain(|device| ["cuda", "cpu"].contains(&device.backend()));
     let plain = Case { tf32: true, ..Case::plain(ROWS, DType::F32) };
-    let mut cases = Vec::new();
+    let mut cases = in_pages(plain, DType::F32);
     let lengths = [COLUMNS / 2 + 17, COLUMNS - 1, COLUMNS, COLUMNS + 1, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS + 1, 5 * ROWS + 3];
     for (i, n) in lengths.into_iter().enumerate() {
         let features = [64, 128][i % 2];

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 use unigrad_gpu::lower;
 use unigrad_ir::{Dialect, FragmentShape, Target, collect, offline_targets, render, validate};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, Contract, KDim, Kernel, Layout4, MDim, MaxPool, NDim, Scan, Scatter, ScatterBase, TopK,
+    Arg, ArgSort, Attention, AttentionGrad, Contract, KDim, Kernel, Layout4, MDim, MaxPool, NDim, Pages, Scan, Scatter, ScatterBase, TopK,
 };
 use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, PoolSpec, Positions, ScanOp, ScatterMode};
 
@@ -45,6 +45,17 @@ fn attention(dtype: DType, [heads, kv_heads, q_len, k_len, d]: [usize; 5], plain
         v_buffer: n(k),
         out_buffer: n(q),
     }
+}
+
+/// With keys and values in pages of about a third of a sequence's.
+fn in_pages(attention: Attention) -> Attention {
+    let Attention { kv_heads, k_len, qk_dim, v_dim, .. } = attention;
+    let pages = Pages { size: k_len.div_ceil(3), count: 7 };
+    let layout = |d: usize| Layout4 { offset: 0, strides: [pages.size * kv_heads * d, d, kv_heads * d, 1].map(|n| n as i64) };
+    let len = |d: usize| pages.count * pages.size * kv_heads * d;
+    let spec = AttentionSpec { positions: Positions::Paged, ..attention.spec.clone() };
+    let (k, v, k_buffer, v_buffer) = (layout(qk_dim), layout(v_dim), len(qk_dim), len(v_dim));
+    Attention { spec, k_len: 3 * pages.size, pages: Some(pages), k, v, k_buffer, v_buffer, ..attention }
 }
 
 fn gradient(forward: Attention) -> AttentionGrad {
@@ -125,6 +136,9 @@ fn sample() -> Vec<Kernel> {
         ] {
             for plain in [true, false] {
                 let forward = attention(dtype, sizes, plain);
+                if plain {
+                    kernels.push(Kernel::Attention(in_pages(Attention { tf32: dtype == DType::F32, ..forward.clone() })));
+                }
                 if dtype == DType::F32 && plain {
                     let forward = Attention { tf32: true, ..forward.clone() };
                     kernels.push(Kernel::AttentionGrad(gradient(forward.clone())));

@@ -33,6 +33,8 @@ pub(crate) struct Case {
     pub(crate) kv_len: usize,
     pub(crate) q_offset: i64,
     pub(crate) each: bool,
+    /// Positions of a page, if keys and values lie in pages: then lengths are of each sequence.
+    pub(crate) page: Option<usize>,
     pub(crate) causal: bool,
     pub(crate) window: Option<usize>,
     pub(crate) dropout: bool,
@@ -55,6 +57,7 @@ impl Case {
             kv_len: positions,
             q_offset: 0,
             each: false,
+            page: None,
             causal: false,
             window: None,
             dropout: false,
@@ -64,11 +67,43 @@ impl Case {
     }
 }
 
+/// Pages for the keys of all sequences, and some that none has.
+#[derive(Clone, Copy)]
+struct Pages {
+    size: usize,
+    per_sequence: usize,
+    count: usize,
+}
+
+impl Pages {
+    fn new(size: usize, batch: usize, keys: usize) -> Pages {
+        let per_sequence = keys.div_ceil(size);
+        Pages { size, per_sequence, count: batch * per_sequence + 3 }
+    }
+
+    /// Which pages a sequence has: they lie anywhere.
+    fn table(self, batch: usize, device: &Device) -> Tensor {
+        let step = (self.count / 2..).find(|step| gcd(*step, self.count) == 1).unwrap();
+        let places = (0..batch * self.per_sequence).map(|i| ((i * step + 2) % self.count) as i64);
+        Tensor::new(places.collect::<Vec<_>>(), device).reshape([batch, self.per_sequence])
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// Output and gradients on the device are the oracle's.
 pub(crate) fn check(device: &Device, case: Case) -> Result<(), String> {
-    let Case { batch, heads, groups, queries, keys, features, values, kv_len, q_offset, each, causal, window, dropout, dtype, tf32 } = case;
-    let [q, k, v] = [(heads, queries, features), (groups, keys, features), (groups, keys, values)]
-        .map(|(heads, positions, width)| numbers(&[batch, heads, positions, width], positions + width, dtype, device).requires_grad());
+    let Case { batch, heads, groups, queries, keys, features, values, kv_len, q_offset, each, causal, window, dropout, dtype, tf32, page } =
+        case;
+    let leaf = |shape: [usize; 4]| numbers(&shape, shape[2] + shape[3], dtype, device).requires_grad();
+    let pages = page.map(|size| Pages::new(size, batch, keys));
+    let [k, v] = [features, values].map(|width| match pages {
+        Some(Pages { size, count, .. }) => leaf([count, size, groups, width]),
+        None => leaf([batch, groups, keys, width]),
+    });
+    let q = leaf([batch, heads, queries, features]);
     let lengths = Tensor::new((0..batch).map(|b| kv_len.saturating_sub(b) as i64).collect::<Vec<_>>(), device);
     let offsets = Tensor::new((0..batch).map(|b| q_offset - b as i64).collect::<Vec<_>>(), device);
     let options = AttentionOptions {
@@ -77,6 +112,7 @@ pub(crate) fn check(device: &Device, case: Case) -> Result<(), String> {
         causal,
         window,
         dropout: if dropout { 0.3 } else { 0.0 },
+        page_table: pages.map(|pages| pages.table(batch, device)),
         ..AttentionOptions::default()
     };
     manual_seed(5);
@@ -93,4 +129,19 @@ pub(crate) fn check(device: &Device, case: Case) -> Result<(), String> {
         compare::close(&got, want, tolerance).map_err(|error| format!("{device} {case:?} {name}: {error}"))?;
     }
     Ok(())
+}
+
+/// Keys in pages, for programs whose blocks have 128 queries by 64 keys: pages as large as a block, smaller and larger ones, such as divide nothing.
+pub(crate) fn in_pages(plain: Case, dtype: DType) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (i, (size, queries)) in [(16, 129), (64, 128), (7, 70), (128, 257), (1, 48), (96, 191)].into_iter().enumerate() {
+        let features = [64, 128][i % 2];
+        let keys = queries + 70;
+        let one = Case { batch: 2, each: true, page: Some(size), queries, keys, kv_len: keys, features, values: features, dtype, ..plain };
+        cases.push(Case { causal: true, q_offset: 70, ..one });
+        cases.push(Case { heads: 4, kv_len: keys - 50, features: 192 - features, values: 192 - features, ..one });
+        cases.push(Case { window: Some(59), causal: true, q_offset: 66, ..one });
+    }
+    cases.push(Case { batch: 2, each: true, page: Some(16), kv_len: 1, dtype, ..plain });
+    cases
 }

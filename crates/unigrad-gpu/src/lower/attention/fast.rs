@@ -2,7 +2,7 @@
 
 use super::{Context, Inputs, aligned};
 use crate::lower::distribute::{Line, Operand, mul_const_add};
-use crate::lower::native::attention::{self as native, Backward, Element, Forward, Scores};
+use crate::lower::native::attention::{self as native, Backward, Element, Forward, Pages, Scores};
 use crate::lower::native::hopper_gradients::{self as hopper, OnePass};
 use crate::lower::{Signature, Step, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
@@ -20,8 +20,7 @@ fn suits(context: &Context<'_>, target: &Target) -> Option<Element> {
         && kernel.v_dim == kernel.qk_dim
         && kernel.q_len >= MANY
         && kernel.bias.is_none()
-        // Copies go from position to position by one stride.
-        && kernel.pages.is_none()
+        && (kernel.pages.is_none() || kernel.spec.positions.is_tensor())
         && kernel.spec.dropout.is_none()
         && f64::from_bits(kernel.spec.scale_bits) > 0.0
         && native::available(target, element, kernel.qk_dim)
@@ -61,8 +60,12 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
     let kernel = context.kernel;
     let Some(element) = suits(context, target).filter(|_| aligned(&kernel.out, 2)) else { return Ok(None) };
     let features = kernel.qk_dim;
-    let inner =
-        Forward { scores: scores(kernel, element), strides: [kernel.q, kernel.k, kernel.v, kernel.out].map(|layout| layout.strides[2]) };
+    let pages = kernel.pages.map(|pages| {
+        let (size, count) = (pages.size.max(1), pages.count.max(1));
+        Pages { size, count, per_sequence: (kernel.k_len / size).max(1), strides: [kernel.k, kernel.v].map(|layout| layout.strides[0]) }
+    });
+    let strides = [kernel.q, kernel.k, kernel.v, kernel.out].map(|layout| layout.strides[2]);
+    let inner = Forward { scores: scores(kernel, element), strides, pages };
     let items = kernel.batch * kernel.heads * kernel.q_len.div_ceil(native::QUERIES as usize);
     let line = Line::new(items, target)?;
     let mut sig = Signature::new("attention_mma", [native::THREADS, 1, 1]);
@@ -83,12 +86,15 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
         let most = b.int(DType::I32, kernel.q_len as i64);
         let end = end(b, first, native::QUERIES, most);
         let (from, to) = context.keys_seen(b, &inputs, first, end);
-        let [q, k, v, y] =
-            [(inputs.q, &kernel.q, head), (inputs.k, &kernel.k, kv_head), (inputs.v, &kernel.v, kv_head), (out, &kernel.out, head)]
-                .map(|(place, layout, head)| context.side(b, place, layout, features, batch, head).base);
+        let [q, y] = [(inputs.q, &kernel.q), (out, &kernel.out)]
+            .map(|(place, layout)| context.side(b, place, layout, features, batch, head).base);
+        let [k, v] = [(inputs.k, &kernel.k), (inputs.v, &kernel.v)]
+            .map(|(place, layout)| context.key_side(b, &inputs, place, layout, features, batch, kv_head).base);
         let zero = b.int(DType::I32, 0);
         let logs = context.row_number(b, batch, head, zero);
-        b.raw(inner.statement([q, k, v, y, logs, first, from, to, inputs.q_offset], [inputs.q, inputs.k, inputs.v, out, lse, shared]));
+        let table = inputs.row.filter(|_| inner.pages.is_some());
+        let values = [q, k, v, y, logs, first, from, to, inputs.q_offset];
+        b.raw(inner.statement(values, [inputs.q, inputs.k, inputs.v, out, lse, shared], table));
     });
     Ok(Some(sig.finish(line.grid)))
 }

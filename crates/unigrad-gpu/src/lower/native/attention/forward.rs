@@ -3,31 +3,70 @@
 use super::{KEYS, QUERIES, Scores, raw};
 use unigrad_ir::{Dialect, Place, Raw, Value};
 
+/// Where keys and values in pages lie.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lower) struct Pages {
+    /// Positions of a page, pages that there are, pages of a sequence: at least 1 each.
+    pub(in crate::lower) size: usize,
+    pub(in crate::lower) count: usize,
+    pub(in crate::lower) per_sequence: usize,
+    /// Elements from page to page, of keys and of values; multiples of 16 bytes.
+    pub(in crate::lower) strides: [i64; 2],
+}
+
 /// What is known when the program is made.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Forward {
     pub(in crate::lower) scores: Scores,
     /// Elements from position to position of q, k, v and the output; multiples of 16 bytes, the output's of 2 elements.
     pub(in crate::lower) strides: [i64; 4],
+    pub(in crate::lower) pages: Option<Pages>,
 }
 
 /// Places of the statement: `q`, `k`, `v`, the output, the logarithms, shared memory.
 /// Values: the head's first element of `q`, `k`, `v` and the output; its first logarithm; the first query; the keys to go over, from and to;
-/// the offset of queries.
+/// the offset of queries. With pages, the head's first element in the first page, and beside these the table and where the sequence's row begins in it.
 impl Forward {
-    pub(in crate::lower) fn statement(&self, values: [Value; 9], places: [Place; 6]) -> Raw {
+    pub(in crate::lower) fn statement(&self, values: [Value; 9], places: [Place; 6], table: Option<(Place, Value)>) -> Raw {
         Raw {
             texts: vec![(Dialect::Cuda, raw(&self.fill(FORWARD)))],
             preludes: self.scores.element.preludes(),
-            values: values.to_vec(),
-            places: places.to_vec(),
+            values: values.into_iter().chain(table.map(|(_, row)| row)).collect(),
+            places: places.into_iter().chain(table.map(|(table, _)| table)).collect(),
         }
     }
 
     fn fill(&self, text: &str) -> String {
         let [q, k, v, y] = self.strides.map(|n| self.scores.element.stride(n));
-        let constants = [("@BM@", QUERIES.to_string()), ("@BN@", KEYS.to_string()), ("@QS@", q), ("@KS@", k), ("@VS@", v), ("@YS@", y)];
+        let constants = [
+            ("@PAGES@", self.pages.as_ref().map_or_else(String::new, Pages::lookup)),
+            ("@KROW@", self.row(&k, 0)),
+            ("@VROW@", self.row(&v, 1)),
+            ("@BM@", QUERIES.to_string()),
+            ("@BN@", KEYS.to_string()),
+            ("@QS@", q),
+            ("@YS@", y),
+        ];
         self.scores.fill(text, ["row", "column"], &constants)
+    }
+
+    /// Bytes from the head's first element to a row, of keys (0) or of values (1).
+    fn row(&self, stride: &str, side: usize) -> String {
+        let Some(pages) = self.pages else { return format!("row * (long long){stride}") };
+        format!("page(row) * {}ll + row % {} * (long long){stride}", self.scores.element.stride(pages.strides[side]), pages.size)
+    }
+}
+
+impl Pages {
+    /// The page of a row. Whatever the table says, it is one that there is.
+    fn lookup(&self) -> String {
+        let Pages { size, count, per_sequence, .. } = *self;
+        let [last_of_sequence, last] = [per_sequence, count].map(|n| n - 1);
+        format!(
+            "const int* const table = ($p6$) + $v9$;
+  auto page = [&](int row) {{ return (long long)min(max(table[min(row / {size}, {last_of_sequence})], 0), {last}); }};
+  "
+        )
     }
 }
 
@@ -41,12 +80,15 @@ const FORWARD: &str = r#"{
   const unsigned q_at = ((unsigned)__cvta_generic_to_shared($p5$) + 127u) & ~127u;
   const unsigned k_at = q_at + @BM@ * @W@, v_at = k_at + @BN@ * @W@;
   const int piece = tid % (@W@ / 16), line = tid / (@W@ / 16);
-  auto copy = [&](unsigned at, const char* x, long long stride, int row0, int rows, int end) {
+  @PAGES@auto q_row = [&](int row) { return row * (long long)@QS@; };
+  auto k_row = [&](int row) { return @KROW@; };
+  auto v_row = [&](int row) { return @VROW@; };
+  auto copy = [&](unsigned at, const char* x, auto offset_of, int row0, int rows, int end) {
     #pragma unroll
     for (int i = 0; i < rows / (@T@ / (@W@ / 16)); ++i) {
       const int r = line + i * (@T@ / (@W@ / 16));
       const bool there = row0 + r < end;
-      ug_at_copy(at + r * @W@ + ((piece ^ (r & 7)) << 4), x + (there ? (row0 + r) * stride + piece * 16 : 0), there);
+      ug_at_copy(at + r * @W@ + ((piece ^ (r & 7)) << 4), x + (there ? offset_of(row0 + r) + piece * 16 : 0), there);
     }
   };
   // What this thread copied.
@@ -65,8 +107,8 @@ const FORWARD: &str = r#"{
     most[m][0] = most[m][1] = __uint_as_float(0xff800000u);
     totals[m][0] = totals[m][1] = 0.f;
   }
-  copy(q_at, qs, @QS@, first, @BM@, @LEN@);
-  if (from < to) copy(k_at, ks, @KS@, from, @BN@, to);
+  copy(q_at, qs, q_row, first, @BM@, @LEN@);
+  if (from < to) copy(k_at, ks, k_row, from, @BN@, to);
   ug_at_commit();
   // Rows and pieces of matrix loads: a[m16,k16] and v[k16,n16] row by row, k[n16,k16] with its halves of k side by side.
   const int row_a = lane & 15, half_a = lane >> 4, row_b = (lane & 7) + ((lane >> 4) << 3), half_b = (lane >> 3) & 1;
@@ -77,7 +119,7 @@ const FORWARD: &str = r#"{
     if (key == from) round(q_at, @BM@);
     round(k_at, @BN@);
     __syncthreads();
-    copy(v_at, vs, @VS@, key, @BN@, to);
+    copy(v_at, vs, v_row, key, @BN@, to);
     ug_at_commit();
     float s[2][@BN@ / 8][4];
     #pragma unroll
@@ -107,7 +149,7 @@ const FORWARD: &str = r#"{
     ug_at_wait();
     round(v_at, @BN@);
     __syncthreads();
-    if (key + @BN@ < to) copy(k_at, ks, @KS@, key + @BN@, @BN@, to);
+    if (key + @BN@ < to) copy(k_at, ks, k_row, key + @BN@, @BN@, to);
     ug_at_commit();
     const bool cut = key + @BN@ > to || (@CAUSAL@ && key + @BN@ - 1 > first + warp * 32 + offset)
       || (@WINDOW@ && key <= first + warp * 32 + 31 + offset - @WIDTH@);

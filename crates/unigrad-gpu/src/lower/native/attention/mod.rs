@@ -14,7 +14,7 @@ mod backward;
 mod forward;
 
 pub(in crate::lower) use backward::{Backward, ROWS};
-pub(in crate::lower) use forward::Forward;
+pub(in crate::lower) use forward::{Forward, Pages};
 
 use unigrad_ir::{Dialect, Target};
 use unigrad_scalar::DType;
