@@ -31,6 +31,22 @@ pub enum Share {
     Least,
 }
 
+/// Whether all of the tests was asked for (`UNIGRAD_TEST_FULL=1`).
+pub fn full() -> bool {
+    is_set("UNIGRAD_TEST_FULL")
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var(name).is_ok_and(|value| !value.is_empty() && value != "0")
+}
+
+/// Whether a compiler for the host's processor makes the device's kernels, which takes a tenth of a second and more for each: a test of many kernels
+/// takes a few of its cases there. Never if all of the tests was asked for.
+pub fn compiles_slowly(device: &Device) -> bool {
+    let info = device.info();
+    info.software && !["cpu", crate::INTERPRETER].contains(&info.backend) && !full()
+}
+
 /// What [`SHARE`] is for [`Share::Few`].
 pub(crate) const FEW: &str = "few";
 
@@ -38,9 +54,8 @@ impl Share {
     /// The share of a device.
     pub fn of(device: &Device) -> Share {
         let info = device.info();
-        let full = |name| std::env::var(name).is_ok_and(|value| !value.is_empty() && value != "0");
         match (info.software, info.backend, info.ordinal) {
-            _ if full("UNIGRAD_TEST_FULL") || full("UNIGRAD_OP") => Share::All,
+            _ if full() || is_set("UNIGRAD_OP") => Share::All,
             _ if std::env::var(SHARE).is_ok_and(|value| value == "some") => Share::Some,
             (true, backend, _) if backend != crate::INTERPRETER && std::env::var(SHARE).is_ok_and(|value| value == FEW) => Share::Few,
             // It compiles nothing.

@@ -4,12 +4,10 @@
 use unigrad_tensor::{DType, Device};
 use unigrad_testing::{
     accuracy::{self, Findings},
-    fast_devices, on_slow_devices, without_f64,
+    fast_devices, on_slow_devices,
+    share::full,
+    without_f64,
 };
-
-fn full() -> bool {
-    std::env::var("UNIGRAD_TEST_FULL").is_ok_and(|value| !value.is_empty() && value != "0")
-}
 
 fn assert_within(findings: &Findings) {
     findings.lines.iter().chain(&findings.failures).for_each(|line| println!("{line}"));

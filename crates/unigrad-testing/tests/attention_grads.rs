@@ -7,7 +7,7 @@ use unigrad::prelude::*;
 use unigrad_kernel::Limits;
 use unigrad_plan::{Capture, Options, Plan, plan};
 use unigrad_tensor::grad;
-use unigrad_testing::{Values, compare, oracle, run::values_of};
+use unigrad_testing::{Values, compare, oracle, run::values_of, share::compiles_slowly};
 
 fn numbers(shape: &[usize], seed: usize, dtype: DType, device: &Device) -> Tensor {
     let n: usize = shape.iter().product();
@@ -86,8 +86,7 @@ fn gradients_are_made_where_a_product_has_them() {
 fn they_are_the_oracles_on_every_device() {
     let mut wrong = Vec::new();
     for device in unigrad_testing::devices() {
-        // Compilers for a host's cores take seconds for each kernel.
-        let is_slow = device.info().software && !["cpu", "interpreter"].contains(&device.backend());
+        let is_slow = compiles_slowly(&device);
         for case in CASES.into_iter().filter(|case| !is_slow || case.groups < case.heads && case.left == 0) {
             let all = gradients(case, &device);
             let want = oracle::evaluate(&all.iter().map(Tensor::expr).collect::<Vec<_>>()).unwrap();

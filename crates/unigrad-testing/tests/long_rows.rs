@@ -3,15 +3,10 @@
 
 use unigrad::prelude::*;
 use unigrad_tensor::{CrossEntropyOptions, grad_with};
-use unigrad_testing::devices;
+use unigrad_testing::{devices, share::compiles_slowly};
 
 /// Rows and their length: around what 64 or 32 registers of 256 to 1024 threads hold, beyond 16 to 64 kB of shared memory, split in launches.
 const SIZES: [(usize, usize); 7] = [(3, 1), (5, 4097), (3, 12_288), (3, 16_385), (3, 33_000), (3, 43_689), (2, 70_000)];
-
-/// Whether a device compiles kernels, and runs them on the CPU: there only some sizes are tried.
-fn is_slow(device: &Device) -> bool {
-    device.info().software && !matches!(device.info().backend, "cpu" | "interpreter")
-}
 
 fn numbers(n: usize, seed: usize) -> Vec<f32> {
     (0..n).map(|i| ((i.wrapping_mul(2_654_435_761).wrapping_add(seed * 977)) % 2003) as f32 / 250.0 - 4.0).collect()
@@ -81,7 +76,7 @@ fn compare(device: &Device, size: (usize, usize), dtype: DType, x: &[f32]) {
 #[test]
 fn rows_of_every_length_are_what_they_are_in_64_bits() {
     for device in devices() {
-        let step = if is_slow(&device) { 2 } else { 1 };
+        let step = if compiles_slowly(&device) { 2 } else { 1 };
         for (i, size) in SIZES.into_iter().enumerate().step_by(step) {
             // All dtypes where nothing is compiled or a GPU does the work.
             let dtypes = [DType::F32, DType::BF16, DType::F16];
@@ -98,7 +93,7 @@ fn rows_of_every_length_are_what_they_are_in_64_bits() {
 fn special_rows() {
     for device in devices() {
         let lens = [4097, 33_000];
-        for len in if is_slow(&device) { &lens[..1] } else { &lens[..] }.iter().copied() {
+        for len in if compiles_slowly(&device) { &lens[..1] } else { &lens[..] }.iter().copied() {
             let row = |kind: usize, i: usize| match kind {
                 0 => 1.5,
                 1 if i != len / 2 => -1e30,

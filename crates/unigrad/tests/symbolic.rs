@@ -216,7 +216,7 @@ fn train_gpt(device: Device, context: usize, order: &[usize]) -> Result<()> {
 #[test]
 fn sequences_of_any_length_train_a_gpt() -> Result<()> {
     let _alone = alone();
-    let full = std::env::var("UNIGRAD_TEST_FULL").is_ok_and(|value| !value.is_empty() && value != "0");
+    let full = unigrad_testing::share::full();
     for device in devices() {
         if full || device.to_string().contains("cpu") {
             train_gpt(device, CONTEXT, &lengths(CONTEXT, if full { 8 } else { 3 }))?;

@@ -86,8 +86,8 @@ pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<S
         let most = b.int(DType::I32, kernel.q_len as i64);
         let end = end(b, first, native::QUERIES, most);
         let (from, to) = context.keys_seen(b, &inputs, first, end);
-        let [q, y] = [(inputs.q, &kernel.q), (out, &kernel.out)]
-            .map(|(place, layout)| context.side(b, place, layout, features, batch, head).base);
+        let [q, y] =
+            [(inputs.q, &kernel.q), (out, &kernel.out)].map(|(place, layout)| context.side(b, place, layout, features, batch, head).base);
         let [k, v] = [(inputs.k, &kernel.k), (inputs.v, &kernel.v)]
             .map(|(place, layout)| context.key_side(b, &inputs, place, layout, features, batch, kv_head).base);
         let zero = b.int(DType::I32, 0);
