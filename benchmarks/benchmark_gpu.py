@@ -54,7 +54,7 @@ def net(device: Device) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--device", help='a device in the place of the GPU, such as "opencl:0"')
     asked = parser.parse_args().device
     is_available = asked is not None or Device.is_gpu_available()

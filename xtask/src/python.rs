@@ -11,9 +11,16 @@ use crate::{
     registry::Method,
     source,
 };
-use std::{collections::BTreeSet, fmt::Write, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    fs,
+};
 
 const FOLDER: &str = "crates/unigrad-py/src/tensor";
+
+/// An example for each method, a line `name: call -> result`: it ends the method's documentation, and the package's tests run it.
+const EXAMPLES: &str = "crates/unigrad-py/src/tensor/examples.txt";
 
 const HEADER: &str = "//! The ops that Python calls as Rust does: made from the table of methods by `cargo xtask generate`.\n\n";
 
@@ -132,6 +139,16 @@ const WITHIN: &[(&str, &str)] = &[
     ("var_with", "var"),
 ];
 
+/// The lines of [`EXAMPLES`].
+fn examples(text: &str) -> Result<BTreeMap<&str, (&str, &str)>, String> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let parts = |line| -> Option<_> {
+        let (name, example): (&str, &str) = str::split_once(line, ": ")?;
+        Some((name, example.rsplit_once(" -> ")?))
+    };
+    lines.map(|line| parts(line).ok_or_else(|| format!("{EXAMPLES}: {line}: a line is `name: call -> result`"))).collect()
+}
+
 /// How a parameter is taken from Python and given to Rust.
 struct Parameter {
     name: String,
@@ -147,7 +164,8 @@ struct Parameter {
 /// The file.
 pub(crate) fn ops() -> Result<String, String> {
     let declared = Declared::read()?;
-    let mut maker = Maker { types: &declared.types, enums: BTreeSet::new() };
+    let text = fs::read_to_string(source::root().join(EXAMPLES)).map_err(|error| format!("{EXAMPLES}: {error}"))?;
+    let mut maker = Maker { types: &declared.types, enums: BTreeSet::new(), examples: examples(&text)? };
     maker.of_methods(&declared.methods, &declared.not_ops, by_hand()?)
 }
 
@@ -200,6 +218,8 @@ struct Maker<'a> {
     types: &'a Types,
     /// Choices by name that occur.
     enums: BTreeSet<String>,
+    /// By a method's name: a call, and what it gives.
+    examples: BTreeMap<&'a str, (&'a str, &'a str)>,
 }
 
 impl Maker<'_> {
@@ -229,7 +249,7 @@ impl Maker<'_> {
         let used = |names: &[&str], mark: &str| -> String {
             names.iter().copied().filter(|name| all.contains(&format!("{name}{mark}"))).collect::<Vec<_>>().join(", ")
         };
-        let types = (used(&["Ints", "Other", "PyAxes", "Sizes"], ""), used(&["dim_or_axis", "one_dim"], "("));
+        let types = (used(&["Ints", "Other", "PyAxes", "Sizes"], ""), used(&["dim_or_axis", "of_argument", "one_dim"], "("));
         let _ = writeln!(out, "use super::{{PyTensor, {}}};", used(&["all_made", "made", "tuple"], "(py"));
         let _ = writeln!(out, "use crate::{{arguments::{{{}, {}}}, dtype::PyDType, error::argument}};", types.0, types.1);
         out.push_str("use pyo3::{prelude::*, types::PyTuple};\n");
@@ -308,6 +328,10 @@ impl Maker<'_> {
             let line = line.trim();
             let _ = writeln!(out, "    ///{}{line}", if line.is_empty() { "" } else { " " });
         }
+        // A method that one of the package's own replaces needs none; a test of the package finds what else has none.
+        if let Some((call, what_it_gives)) = self.examples.get(name) {
+            let _ = writeln!(out, "    ///\n    /// >>> import unigrad\n    /// >>> {call}\n    /// {what_it_gives}");
+        }
         if !signature.is_empty() {
             let _ = writeln!(out, "    #[pyo3(signature = ({}))]", signature.join(", "));
         }
@@ -365,8 +389,10 @@ impl Maker<'_> {
                 self.enums.insert(choice.to_owned());
                 let function = format!("named_{}", snake(choice));
                 match ty.starts_with("Option<") {
-                    true => ("Option<&str>".to_owned(), format!("{n}.map(|name| {function}(py, name)).transpose()?")),
-                    false => ("&str".to_owned(), format!("{function}(py, {n})?")),
+                    true => {
+                        ("Option<&str>".to_owned(), format!("of_argument(py, \"{n}\", {n}.map(|name| {function}(py, name)).transpose())?"))
+                    }
+                    false => ("&str".to_owned(), format!("of_argument(py, \"{n}\", {function}(py, {n}))?")),
                 }
             }
         };

@@ -31,6 +31,8 @@ pub(crate) struct Crate {
     pub(crate) folder: String,
     /// Workspace crates in its normal and build dependencies, whatever feature or target they are for.
     pub(crate) uses: Vec<String>,
+    /// Names of its features.
+    pub(crate) features: Vec<String>,
 }
 
 /// All crates of the workspace, by name. Needs no network: nothing is resolved.
@@ -57,7 +59,8 @@ fn read_package(package: &serde_json::Value) -> Option<Crate> {
     // Only a workspace crate is declared by path. Tests may look up (`dev`): the crate itself does not.
     let uses = dependencies.iter().filter(|dependency| dependency["path"].is_string() && dependency["kind"].as_str() != Some("dev"));
     let uses = uses.filter_map(|dependency| dependency["name"].as_str().map(str::to_owned)).collect();
-    Some(Crate { name: package["name"].as_str()?.to_owned(), folder, uses })
+    let features = package["features"].as_object()?.keys().cloned().collect();
+    Some(Crate { name: package["name"].as_str()?.to_owned(), folder, uses, features })
 }
 
 /// The Rust files under a folder, in order of their names.

@@ -63,6 +63,7 @@ type Check = fn() -> Verdict;
 
 const CHECKS: &[(&str, Check)] = &[
     ("arrows point down", arrows),
+    ("the command is built with the features of the library", features),
     ("a backend is named in its driver only", backend_names),
     ("libraries do not panic", panics),
     ("what guards a result is checked in every build", guards),
@@ -103,6 +104,18 @@ fn arrows() -> Verdict {
         }
     }
     Ok(offences)
+}
+
+/// Features of the library that are of no use to a command: they give its Rust interface more types.
+const OF_RUST_ALONE: &[&str] = &["ndarray"];
+
+/// What an error says about features (`build with --features ..`) is true where the command is built as well.
+fn features() -> Verdict {
+    let crates = source::crates()?;
+    let of = |name: &str| crates.iter().find(|c| c.name == name).map(|c| &c.features).ok_or(format!("there is no crate {name}"));
+    let (library, command) = (of("unigrad")?, of("unigrad-cli")?);
+    let lacks = library.iter().filter(|feature| !command.contains(feature) && !OF_RUST_ALONE.contains(&feature.as_str()));
+    Ok(lacks.map(|feature| format!("unigrad-cli lacks the feature `{feature}`: give it a line in its Cargo.toml")).collect())
 }
 
 /// Whether `goal` is among `rooms` or below one of them.
@@ -303,6 +316,11 @@ mod tests {
     #[test]
     fn arrows_point_down() {
         assert_tidy(arrows);
+    }
+
+    #[test]
+    fn the_command_has_the_features_of_the_library() {
+        assert_tidy(features);
     }
 
     #[test]

@@ -37,6 +37,7 @@ def main() -> None:
     train, test = unigrad.data.digits()
     model = build(unigrad)
     optimizer = unigrad.optim.AdamW(model.parameters(), lr=2e-3)
+    loss = unigrad.tensor(0.0)
     for epoch in range(4):
         for x, y in unigrad.data.DataLoader(train, batch_size=64, shuffle=True, seed=epoch):
             loss = step(unigrad, model, optimizer, x, y)

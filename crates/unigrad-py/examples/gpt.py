@@ -63,7 +63,7 @@ def main() -> None:
     tokens = unigrad.tensor([letters.index(letter) for letter in text])
     model = build(unigrad, len(letters))
     optimizer = unigrad.optim.AdamW(model.parameters(), lr=3e-3)
-    offsets = unigrad.arange(CONTEXT)
+    offsets, loss = unigrad.arange(CONTEXT), unigrad.tensor(0.0)
     for at in range(301):
         starts = unigrad.randint(0, len(text) - CONTEXT - 1, (BATCH, 1))
         loss = step(unigrad, model, optimizer, tokens[starts + offsets], tokens[starts + offsets + 1])

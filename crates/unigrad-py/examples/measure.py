@@ -8,6 +8,7 @@ read after each. `--small` makes batches and widths so small that a step is the 
 """
 
 import argparse
+import importlib.util
 import os
 import statistics
 import subprocess
@@ -15,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
 parser.add_argument("--threads", type=int, default=2, help="threads of the CPU (2)")
 parser.add_argument("--device", default="cpu", help="unigrad's and PyTorch's device (cpu)")
 parser.add_argument("--large", action="store_true", help="a character GPT of 10 million weights too")
@@ -33,10 +34,7 @@ import vae  # noqa: E402
 
 import unigrad  # noqa: E402
 
-try:
-    import torch
-except ImportError:
-    torch = None
+torch: Any = importlib.import_module("torch") if importlib.util.find_spec("torch") else None
 
 WARM = 5
 SIZES = {
@@ -54,6 +52,12 @@ def text(lib: Any, batch: int, context: int, n_tokens: int) -> tuple[Any, ...]:
     return tuple(lib.tensor(part, device=args.device).reshape(batch, context) for part in (tokens[:-1], tokens[1:]))
 
 
+def resize(sizes: dict[str, int]) -> None:
+    """Other sizes of the GPT, whose program has them as constants."""
+    for name, size in sizes.items():
+        setattr(gpt, name, size)
+
+
 def programs(lib: Any) -> Iterator[tuple[str, Callable[[int], float]]]:
     """Each program by its name, as a function that runs steps and says what one took."""
     (x, y), _ = [part.tensors for part in unigrad.data.digits()]
@@ -61,7 +65,7 @@ def programs(lib: Any) -> Iterator[tuple[str, Callable[[int], float]]]:
     for name in [args.only] if args.only else ["gpt", "digits_cnn", "vae"] + ["gpt_large"] * args.large:
         module: Any = {"digits_cnn": digits_cnn, "vae": vae}.get(name, gpt)
         if module is gpt:
-            vars(gpt).update(SIZES[name])
+            resize(SIZES[name])
             model, batch = gpt.build(lib, 61), text(lib, gpt.BATCH, gpt.CONTEXT, 61)
         else:
             model, batch = module.build(lib), given
@@ -71,7 +75,7 @@ def programs(lib: Any) -> Iterator[tuple[str, Callable[[int], float]]]:
 
 def steps(lib: Any, step: Callable[..., Any], model: Any, optimizer: Any, batch: tuple[Any, ...], sizes: dict[str, int]) -> Callable[[int], float]:
     def run(n: int) -> float:
-        vars(gpt).update(sizes)
+        resize(sizes)
         begun = time.perf_counter()
         for _ in range(n):
             step(lib, model, optimizer, *batch).item()

@@ -112,11 +112,11 @@ pub(crate) fn full(
     use unigrad::tensor::Value;
     let device = or_default(py, device)?;
     let value = if let Ok(tensor) = fill_value.cast::<PyTensor>() { tensor.get().item(py)? } else { fill_value.clone() };
-    if let Some(crate::arguments::Other::Wide(value)) = crate::arguments::Other::of(&value)? {
+    if let Some(crate::arguments::Other::Wide(value)) = of_argument(py, "fill_value", crate::arguments::Other::of(&value))? {
         let dtype = dtype.map_or(DType::U64, |dtype| dtype.0);
         return finished(py, requires_grad, || Tensor::from_slice(&[value], [0; 0], &device).cast(dtype).expand(size.0.clone()));
     }
-    let Some(value) = crate::arguments::number(&value)? else {
+    let Some(value) = of_argument(py, "fill_value", crate::arguments::number(&value))? else {
         return Err(PyTypeError::new_err(format!("`fill_value` is a number, not {}", fill_value.get_type().name()?)));
     };
     let own = match value {
@@ -161,13 +161,14 @@ pub(crate) fn arange(
     device: Option<PyDevice>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
+    let end_name = if stop.is_some() { "stop" } else { "end" };
     let end = crate::arguments::either(end, ("end", "stop"), stop)?.filter(|end| !end.is_none());
     let given: Vec<&Bound<'_, PyAny>> = [Some(start), end, step].into_iter().flatten().collect();
     let floats = given.iter().any(|number| number.is_instance_of::<PyFloat>());
     let whole = !floats && given.iter().all(|number| number.is_instance_of::<PyInt>());
     let number = |given: &Bound<'_, PyAny>| given.extract::<f64>();
     let (from, to) = match end {
-        Some(end) => (of_argument(py, "start", number(start))?, of_argument(py, "end", number(end))?),
+        Some(end) => (of_argument(py, "start", number(start))?, of_argument(py, end_name, number(end))?),
         None => (0.0, of_argument(py, "start", number(start))?),
     };
     let step = of_argument(py, "step", step.map_or(Ok(1.0), number))?;
@@ -176,7 +177,7 @@ pub(crate) fn arange(
     if step == 0.0 || !step.is_finite() || !from.is_finite() || !to.is_finite() {
         return Err(crate::error::argument(
             py,
-            format!("arange from {from} to {to} by {step}"),
+            format!("arange: `start` is {from}, `end` is {to} and `step` is {step}"),
             "give finite numbers, and a step that is not 0",
         ));
     }

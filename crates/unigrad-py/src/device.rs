@@ -85,6 +85,91 @@ impl PyDevice {
         self.0.memory_stats().allocated
     }
 
+    /// The hardware's name.
+    #[getter]
+    fn hardware(&self) -> String {
+        self.0.info().name
+    }
+
+    /// The driver's or the instruction set's version, in the backend's words.
+    #[getter]
+    fn version(&self) -> String {
+        self.0.info().version
+    }
+
+    /// Bytes of memory; 0 where that is not known.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.Device("cpu").total_memory > 2**20
+    /// True
+    #[getter]
+    fn total_memory(&self) -> u64 {
+        self.0.info().memory_total
+    }
+
+    /// Bytes of memory that are free; 0 where that is not known.
+    #[getter]
+    fn free_memory(&self) -> u64 {
+        self.0.info().memory_free
+    }
+
+    /// Cores, multiprocessors or compute units.
+    #[getter]
+    fn compute_units(&self) -> usize {
+        self.0.info().compute_units
+    }
+
+    /// Names of features that a kernel may use.
+    #[getter]
+    fn features(&self) -> Vec<String> {
+        self.0.info().features
+    }
+
+    /// What a program must stay below, by the backend's words.
+    #[getter]
+    fn limits(&self) -> BTreeMap<&'static str, u64> {
+        self.0.info().limits.into_iter().collect()
+    }
+
+    /// Whether it is a GPU in hardware.
+    #[getter]
+    fn is_gpu(&self) -> bool {
+        self.0.info().is_gpu()
+    }
+
+    /// Memory in bytes: "allocated" in buffers, "reserved" from the driver, "peak" (of `allocated`, since `reset_peak_memory`), "own" for the driver itself, "total",
+    /// "free" (0 where not known); and how many "buffers" are alive, and "allocations" were made.
+    ///
+    /// >>> import unigrad
+    /// >>> x = unigrad.ones(1024).realize()
+    /// >>> stats = unigrad.Device("cpu").memory_stats()
+    /// >>> stats["peak"] >= stats["allocated"] > 0
+    /// True
+    fn memory_stats(&self) -> BTreeMap<&'static str, u64> {
+        let stats = self.0.memory_stats();
+        BTreeMap::from([
+            ("allocated", stats.allocated),
+            ("reserved", stats.reserved),
+            ("peak", stats.peak),
+            ("own", stats.own),
+            ("total", stats.total),
+            ("free", stats.free),
+            ("buffers", stats.n_buffers),
+            ("allocations", stats.n_allocations),
+        ])
+    }
+
+    /// From now on the peak of memory is counted anew.
+    fn reset_peak_memory(&self) {
+        self.0.reset_peak();
+    }
+
+    /// The most bytes that tensors and plans may have on it; `None` for all that it has.
+    #[pyo3(signature = (bytes))]
+    fn set_memory_cap(&self, bytes: Option<u64>) {
+        self.0.set_memory_cap(bytes);
+    }
+
     /// Frees what the memory pool keeps; returns how many bytes.
     fn clear_cache(&self, py: Python<'_>) -> u64 {
         py.released(|| self.0.clear_cache())

@@ -12,7 +12,7 @@ use crate::{
 };
 use pyo3::{exceptions::PyTypeError, prelude::*};
 use std::sync::{Mutex, PoisonError};
-use unigrad::tensor::{Randomness, Tensor, VmapOptions};
+use unigrad::tensor::{Randomness, ScanOptions, Tensor, VmapOptions};
 
 /// Values as functions of `inputs` whose gradients are what `backward(i, inputs, value, dy)` gives: one (or `None`) for each input.
 #[pyfunction]
@@ -107,6 +107,39 @@ pub(crate) fn _vmap(
     let all = |inputs: &[Tensor]| callback.tensors(inputs).unwrap_or_else(|invalid| vec![invalid]);
     let results = unigrad::tensor::vmap_with(all, &inputs.iter().collect::<Vec<_>>(), &options).or_raise(py)?;
     results.into_iter().map(|tensor| checked(py, tensor)).collect()
+}
+
+/// The last states, and the sequences of what the steps gave, behind each other: `body(states.., elements..)` gives new states, then what goes into sequences.
+#[pyfunction]
+pub(crate) fn _scan(
+    py: Python<'_>,
+    body: &Bound<'_, PyAny>,
+    states: Vec<PyRef<'_, PyTensor>>,
+    xs: Vec<PyRef<'_, PyTensor>>,
+    length: Option<usize>,
+    reverse: bool,
+) -> PyResult<Vec<PyTensor>> {
+    let callback = of_argument(py, "body", Callback::new(body, "the body of a scan"))?;
+    let (states, xs) = (tensors(&states), tensors(&xs));
+    let n_states = states.len();
+    let mut options = length.map_or_else(ScanOptions::new, |length| ScanOptions::new().length(length));
+    if reverse {
+        options = options.reverse();
+    }
+    let step = move |states: &[Tensor], elements: &[Tensor]| {
+        let inputs: Vec<Tensor> = states.iter().chain(elements).cloned().collect();
+        match callback.tensors(&inputs) {
+            Ok(mut given) => {
+                let rest = given.split_off(n_states.min(given.len()));
+                (given, rest)
+            }
+            Err(invalid) => (vec![invalid; n_states], Vec::new()),
+        }
+    };
+    let _here = here(py);
+    let (states, xs): (Vec<&Tensor>, Vec<&Tensor>) = (states.iter().collect(), xs.iter().collect());
+    let (last, given) = unigrad::tensor::scan(step, &states, &xs, options).or_raise(py)?;
+    last.into_iter().chain(given).map(|tensor| checked(py, tensor)).collect()
 }
 
 /// What a function gives, and how that changes in a direction of the inputs.

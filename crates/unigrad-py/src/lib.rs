@@ -10,6 +10,7 @@ mod autograd;
 mod callback;
 mod command;
 mod creation;
+mod data;
 mod device;
 mod dtype;
 mod error;
@@ -17,6 +18,7 @@ mod exchange;
 mod exit;
 mod fp8;
 mod functions;
+mod generator;
 #[cfg(feature = "stubs")]
 mod hints;
 mod kernel;
@@ -37,7 +39,7 @@ mod _unigrad {
     #[pymodule_export]
     use crate::micrograd::_micrograd;
     #[pymodule_export]
-    use crate::tensor::PyTensor;
+    use crate::tensor::{PyQuantized, PyTensor};
     #[pymodule_export]
     use autograd::{_set_grad_enabled, Autocast, EnableGrad, NoGrad, grad, grad_enabled};
     #[pymodule_export]
@@ -48,6 +50,8 @@ mod _unigrad {
         meshgrid, multi_dot, ones, rand, randint, randn, randperm, stack, tensor, tril_indices, triu_indices, uniform, vstack, zeros,
     };
     #[pymodule_export]
+    use data::_data;
+    #[pymodule_export]
     use device::{PyDevice, default_device, devices, set_default_device};
     #[pymodule_export]
     use dtype::PyDType;
@@ -56,7 +60,9 @@ mod _unigrad {
     #[pymodule_export]
     use fp8::PyFp8Recipe;
     #[pymodule_export]
-    use functions::{_checkpoint, _custom, _jacobian, _jvp, _vmap};
+    use functions::{_checkpoint, _custom, _jacobian, _jvp, _scan, _vmap};
+    #[pymodule_export]
+    use generator::PyGenerator;
     #[pymodule_export]
     use kernel::{PyCompiledKernel, PyCustomKernel};
     #[pymodule_export]

@@ -17,7 +17,7 @@ const LEAST: (u32, u32) = (3, 11);
 const PACKAGES: &[&str] = &["pytest", "numpy"];
 
 /// What some tests use, which are skipped without.
-const CHECKERS: &[&str] = &["mypy"];
+const CHECKERS: &[&str] = &["mypy", "pyright"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

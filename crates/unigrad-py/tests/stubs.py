@@ -3,7 +3,7 @@
     python stubs.py RAW OUT [--check]
 
 In: the stubs that PyO3 makes of the Rust declarations (the folder RAW), the package itself, and the source of its `__init__.py`. Out: in the folder
-OUT `_unigrad.pyi`, `micrograd.pyi` and `__init__.pyi`; with `--check` the names of those that differ, and status 1 if there are some.
+OUT `_unigrad.pyi`, `micrograd.pyi`, `data/native.pyi`, `__init__.pyi` and those of the Python modules; with `--check` the names of those that differ, and status 1 if there are some.
 Always: a name that the package has is in a stub, and no stub says `Any` where Rust says more. Names that are methods or dtypes here as well
 (`float`, `int`) are written `builtins.float` as types.
 """
@@ -108,6 +108,8 @@ class Types(ast.NodeTransformer):
         return node
 
     def visit_Subscript(self, node):
+        if ast.unparse(node.value).endswith("PathLike"):
+            return expression("PathLike[builtins.str]")
         # Sequences, in the words of their protocol.
         if ast.unparse(node.value).endswith("SupportsGetItem"):
             item = node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
@@ -205,6 +207,7 @@ def native(raw):
     out = [
         "import builtins",
         "from collections.abc import Iterator, Sequence",
+        "from os import PathLike",
         "from typing import Any, Final, NamedTuple",
         "from typing_extensions import Buffer",
         "",
@@ -233,6 +236,17 @@ def native(raw):
         for name in ["__eq__", "__ne__"]:
             text = text.replace(f"def {name}(self, other: object, /) -> Tensor:\n", f"def {name}(self, other: object, /) -> Tensor:  # type: ignore[override]\n")
         out.append(text)
+    return "\n".join(out)
+
+
+def data_native(raw):
+    """`data/native.pyi`."""
+    out = ["import builtins", "from collections.abc import Sequence", "from os import PathLike", "from pathlib import Path", "from typing import Any", ""]
+    out += ["from unigrad._unigrad import Device as Device"]
+    out += ["from unigrad._unigrad import Tensor as Tensor", ""]
+    for node in Stub((raw / "_data.pyi").read_text(), True).definitions():
+        if node.name in vars(unigrad.data.native):
+            out.append(ast.unparse(node) + "\n")
     return "\n".join(out)
 
 
@@ -313,7 +327,7 @@ def shortened(node):
 
 def main():
     raw, out = map(Path, sys.argv[1:3])
-    files = {"_unigrad.pyi": native(raw), "micrograd.pyi": micrograd(raw), "__init__.pyi": package(out)}
+    files = {"_unigrad.pyi": native(raw), "micrograd.pyi": micrograd(raw), "data/native.pyi": data_native(raw), "__init__.pyi": package(out)}
     for name in stubs_modules.MODULES:
         path = out.joinpath(*name.split("."))
         files[f"{path.relative_to(out)}/__init__.pyi" if path.is_dir() else f"{path.relative_to(out)}.pyi"] = stubs_modules.stub(name)

@@ -19,7 +19,8 @@ MODULES = [
     "_torch_names.shapes",
     "array_api", "array_api._creation", "array_api._dtypes", "array_api._elementwise", "array_api._info", "array_api._linear", "array_api._manipulation",
     "array_api._searching", "array_api._statistical",
-    "amp", "autograd", "data", "data.datasets", "data.loader", "data.samplers", "func", "metrics", "network", "profile", "torch", "train",
+    "amp", "autograd", "data", "data.datasets", "data.images", "data.loader", "data.samplers",
+    "data.sequences", "data.splits", "data.transforms", "func", "metrics", "network", "profile", "torch", "train",
     "nn", "nn.activations", "nn.attention", "nn.containers", "nn.functional", "nn.functional.activations", "nn.functional.attention",
     "nn.functional.layers", "nn.functional.losses", "nn.functional.norms", "nn.functional.shapes", "nn.functional.windows", "nn.init",
     "nn.layers", "nn.losses", "nn.module", "nn.norms", "nn.parameter", "nn.recurrent", "nn.shapes", "nn.utils", "nn.windows",
@@ -361,6 +362,8 @@ def stub(name):
         elif isinstance(where, str) and where.startswith("unigrad") and (inspect.isclass(value) or inspect.isfunction(value)):
             if key in getattr(module, "__all__", [key]):
                 imports.add((where, value.__name__) if key == value.__name__ else (where, f"{value.__name__} as {key}"))
+        elif key in getattr(module, "__all__", ()) and inspect.isbuiltin(value) and value is getattr(unigrad._unigrad._data, key, None):
+            imports.add(("unigrad.data.native", key))
         elif key in getattr(module, "__all__", ()):
             owner = getattr(value, "__objclass__", None)
             out.append(f"{key} = Tensor.{value.__name__}" if owner is unigrad.Tensor else f"{key}: Any")

@@ -35,7 +35,7 @@ pub enum IndexItem {
     NewAxis,
     /// Whole axes.
     Ellipsis,
-    /// Elements by number, or (`Bool`) by a mask.
+    /// Elements by number, or (`Bool`) by a mask; a mask without axes gives a new axis of 1 element or of none.
     Tensor(Tensor),
 }
 
@@ -251,13 +251,19 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     if x.error().is_some() {
         return Err(x.clone());
     }
-    // A mask of n axes stands for n index tensors.
+    // A mask of n axes stands for n index tensors, one without axes for a new axis and an index tensor along it: of one 0, or of none.
     let mut entries = Vec::with_capacity(items.len());
     let mut problem = misfit(x, &items);
+    let mut truths = Vec::new();
     for item in items {
         match item {
             IndexItem::Tensor(tensor) if tensor.dtype() == DType::Bool && !tensor.is_invalid() => {
                 let n = tensor.rank();
+                if n == 0 {
+                    truths.push((entries.len(), tensor.reshape([1]).nonzero().select(1, 0)));
+                    entries.push(IndexItem::NewAxis);
+                    continue;
+                }
                 let positions = tensor.nonzero();
                 for axis in 0..n {
                     entries.push(IndexItem::Tensor(positions.select(1, axis as i64)));
@@ -283,7 +289,7 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
     let mut tensors: Vec<(usize, Expr)> = Vec::new();
     let mut axis = 0;
     if problem.is_none() {
-        for entry in &entries {
+        for (number, entry) in entries.iter().enumerate() {
             match entry {
                 IndexItem::At(at) => {
                     let size = x.shape()[axis] as i64;
@@ -315,7 +321,12 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
                     shape.push(spec[axis].len);
                     axis += 1;
                 }
-                IndexItem::NewAxis => shape.push(1),
+                IndexItem::NewAxis => {
+                    if let Some((_, truth)) = truths.iter().find(|(at, _)| *at == number) {
+                        tensors.push((shape.len(), as_index("index", &truth.expr())?));
+                    }
+                    shape.push(1);
+                }
                 IndexItem::Ellipsis => {
                     for _ in 0..x.rank() - taken {
                         shape.push(x.shape()[axis]);
@@ -334,12 +345,17 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
         return Err(Expr::fail(ErrorKind::Index, "index", message, help, &[x]));
     }
     let part = named.slice(&spec).reshape(&shape);
-    if tensors.is_empty() { Ok(part) } else { take_together(&part, "index", &tensors) }
+    // An ellipsis between index tensors sets them apart, whatever axes it stands for.
+    let is_tensor = |entry: usize| matches!(entries.get(entry), Some(IndexItem::Tensor(_))) || truths.iter().any(|(at, _)| *at == entry);
+    let ellipsis = entries.iter().position(|entry| matches!(entry, IndexItem::Ellipsis)).unwrap_or(entries.len());
+    let apart = (0..ellipsis).any(is_tensor) && (ellipsis..entries.len()).any(is_tensor);
+    if tensors.is_empty() { Ok(part) } else { take_together(&part, "index", &tensors, apart) }
 }
 
-/// NumPy's indexing with integer tensors, which broadcast with each other and replace their axes.
+/// NumPy's indexing with integer tensors, which broadcast with each other and replace their axes; `apart` says that they are not side by side even where their
+/// axes are.
 #[track_caller]
-fn take_together(x: &Expr, op: &str, tensors: &[(usize, Expr)]) -> Result<Expr, Expr> {
+fn take_together(x: &Expr, op: &str, tensors: &[(usize, Expr)], apart: bool) -> Result<Expr, Expr> {
     if x.error().is_some() {
         return Err(x.clone());
     }
@@ -355,7 +371,7 @@ fn take_together(x: &Expr, op: &str, tensors: &[(usize, Expr)]) -> Result<Expr, 
         };
     }
     let axes: Vec<usize> = tensors.iter().map(|(axis, _)| *axis).collect();
-    let adjacent = axes.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let adjacent = !apart && axes.windows(2).all(|pair| pair[1] == pair[0] + 1);
     // Indexed axes come together: at their place if they are side by side, else in front.
     let place = if adjacent { axes[0] } else { 0 };
     let mut order: Vec<usize> = (0..x.rank()).filter(|axis| !axes.contains(axis)).collect();
@@ -418,10 +434,10 @@ fn try_gather(x: &Expr, op: &str, axis: i64, index: &Expr) -> Result<Expr, Expr>
 fn try_index_select(x: &Expr, op: &str, axis: i64, index: &Expr) -> Result<Expr, Expr> {
     let index = as_index(op, index)?;
     if let Some(vector) = scalar_as_vector(x, axis).filter(|_| index.numel() == 1) {
-        return Ok(take_together(&vector, op, &[(0, index)])?.reshape(&[]));
+        return Ok(take_together(&vector, op, &[(0, index)], false)?.reshape(&[]));
     }
     let axis = resolve_axis(x, op, axis)?;
-    take_together(x, op, &[(axis, index)])
+    take_together(x, op, &[(axis, index)], false)
 }
 
 #[track_caller]

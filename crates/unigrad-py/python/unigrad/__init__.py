@@ -38,6 +38,7 @@ from ._errors import (
 from ._unigrad import *  # noqa: F403
 from ._unigrad import CompiledKernel, CustomKernel, Device, DType, EnableGrad, NoGrad, Tensor, __version__
 from . import _array_object as _array_object
+from . import _told
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
@@ -100,7 +101,11 @@ def _by_name(name, method):
 
     @_functools.wraps(method)
     def function(input, *args, **kwargs):
-        return method(input, *args, **kwargs)
+        try:
+            return method(input, *args, **kwargs)
+        except Exception as error:
+            _told.tell(error, method, (input, *args), kwargs, first="input")
+            raise
 
     function.__module__, function.__qualname__ = __name__, name
     return function
@@ -112,8 +117,6 @@ for _name in dir(Tensor):
     _method = getattr(Tensor, _name)
     if not _name.startswith("_") and callable(_method) and _name not in _OWN and _name not in globals():
         globals()[_name] = _by_name(_name, _method)
-
-concatenate = cat
 
 
 def numel(x: Tensor) -> int:
@@ -152,6 +155,13 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> C
 
     @_functools.wraps(method)
     def function(input, other=None, *args, **kwargs):
+        try:
+            return called(input, other, *args, **kwargs)
+        except Exception as error:
+            _told.tell(error, method, (input, *(() if other is None else (other,)), *args), kwargs, first="input", numbers=True)
+            raise
+
+    def called(input, other, *args, **kwargs):
         if name in _OF_NUMBERS and isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, (_builtins.int, _builtins.float)):
             input = tensor(input)
         if isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, Tensor):
@@ -291,11 +301,17 @@ def value_and_grad(function: Callable[..., Tensor], argnums: int | Sequence[int]
     (9.0, [6.0])
     """
     # `int` is a dtype here, as in PyTorch.
-    numbers = (argnums,) if isinstance(argnums, _builtins.int) else tuple(argnums)
+    if not callable(function):
+        raise TypeError(f"argument 'function': a function is wanted, not {_builtins.type(function).__name__}")
+    numbers = (argnums,) if isinstance(argnums, _builtins.int) else argnums
+    if not isinstance(numbers, (_builtins.tuple, _builtins.list)) or not _builtins.all(isinstance(number, _builtins.int) for number in numbers):
+        raise TypeError(f"argument 'argnums': an integer or several are wanted, not {argnums!r}")
 
     @_functools.wraps(function)
     def both(*args, **kwargs):
         args = list(args)
+        if _builtins.any(not -len(args) <= number < len(args) for number in numbers):
+            raise ArgumentError(f"argument 'argnums' is {argnums!r}, of a call with {len(args)} arguments\n help: count them from 0")
         for number in numbers:
             args[number] = args[number].detach().requires_grad_()
         value = function(*args, **kwargs)
@@ -307,7 +323,7 @@ def value_and_grad(function: Callable[..., Tensor], argnums: int | Sequence[int]
 
 from . import autograd, func  # noqa: E402
 from .autograd import checkpoint, custom_function  # noqa: E402
-from .func import vmap  # noqa: E402
+from .func import scan, vmap  # noqa: E402
 from ._replay import replay  # noqa: E402
 
 
@@ -351,8 +367,10 @@ def randn_like(
     return randn(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
-empty_like = zeros_like
-
+_OF_TENSORS = "numel meshgrid einsum where zeros_like ones_like full_like rand_like randn_like".split()
+_PYTORCHS = "as_tensor atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod cat normal randint_like scalar_tensor".split()
+_told.name_arguments(globals(), _OF_TENSORS + _PYTORCHS)
+concatenate, empty_like = cat, zeros_like
 
 _LAZY = {"amp", "array_api", "data", "metrics", "nn", "optim", "profile", "torch", "train"}
 _NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp"}

@@ -38,6 +38,7 @@ from ._errors import Error as Error
 from ._errors import FileError as FileError
 from ._errors import FormatError as FormatError
 from ._unigrad import Fp8Recipe as Fp8Recipe
+from ._unigrad import Generator as Generator
 from ._unigrad import Held as Held
 from ._errors import InternalError as InternalError
 from ._errors import LaunchError as LaunchError
@@ -45,6 +46,7 @@ from ._unigrad import NoGrad as NoGrad
 from ._errors import NotAvailableError as NotAvailableError
 from ._errors import NotFiniteError as NotFiniteError
 from ._errors import OutOfMemoryError as OutOfMemoryError
+from ._unigrad import Quantized as Quantized
 from ._unigrad import Replayed as Replayed
 from ._errors import ShapeError as ShapeError
 from ._errors import StateDictError as StateDictError
@@ -108,6 +110,7 @@ from ._unigrad import randn as randn
 from ._unigrad import randperm as randperm
 from ._replay import replay as replay
 from ._torch_names.creation import scalar_tensor as scalar_tensor
+from .func import scan as scan
 from ._unigrad import set_default_device as set_default_device
 from ._unigrad import short as short
 from ._unigrad import stack as stack
@@ -241,6 +244,8 @@ dist = _unigrad.Tensor.dist
 div_ = _unigrad.Tensor.div_
 dot = _unigrad.Tensor.dot
 dsplit = _unigrad.Tensor.dsplit
+dyn_slice = _unigrad.Tensor.dyn_slice
+dyn_update = _unigrad.Tensor.dyn_update
 elu = _unigrad.Tensor.elu
 embedding = _unigrad.Tensor.embedding
 embedding_bag = _unigrad.Tensor.embedding_bag
@@ -427,6 +432,7 @@ prelu = _unigrad.Tensor.prelu
 prod = _unigrad.Tensor.prod
 put = _unigrad.Tensor.put
 quantile = _unigrad.Tensor.quantile
+quantize = _unigrad.Tensor.quantize
 rad2deg = _unigrad.Tensor.rad2deg
 ravel = _unigrad.Tensor.ravel
 recip = _unigrad.Tensor.recip

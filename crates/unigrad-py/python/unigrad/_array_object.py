@@ -4,7 +4,12 @@ from ._unigrad import Device, Tensor, asarray
 
 
 class Size(int):
-    """The number of elements, as the standard and NumPy have it (``x.size``); called, the shape or a size, as in PyTorch (``x.size(0)``)."""
+    """The number of elements, as the standard and NumPy have it (``x.size``); called, the shape or a size, as in PyTorch (``x.size(0)``).
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).size, unigrad.ones(2, 3).size(0)
+    (6, 2)
+    """
 
     def __new__(cls, of):
         size = int.__new__(cls, of.numel())
@@ -31,7 +36,12 @@ def _array_namespace(self, /, *, api_version=None):
 
 
 def _to_device(self, device, /, *, stream=None):
-    """The array on another device."""
+    """The array on another device.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).to_device("cpu").shape
+    (2,)
+    """
     if stream is not None:
         raise ValueError("`stream` is None: a copy waits for what it copies\n help: leave it out")
     if not isinstance(device, (Device, str)):

@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from typing import Any, Final, NamedTuple
 from typing_extensions import Buffer
 
@@ -207,6 +208,12 @@ class Device:
         Frees what the memory pool keeps; returns how many bytes.
         """
 
+    @property
+    def compute_units(self, /) -> builtins.int:
+        """
+        Cores, multiprocessors or compute units.
+        """
+
     def counters(self, /) -> builtins.dict[builtins.str, builtins.int]:
         """
         How often something was done on it since it was opened: "allocations", "compiles", "launches", "uploads", "downloads", "copies",
@@ -223,6 +230,18 @@ class Device:
         True
         """
 
+    @property
+    def features(self, /) -> builtins.list[builtins.str]:
+        """
+        Names of features that a kernel may use.
+        """
+
+    @property
+    def free_memory(self, /) -> builtins.int:
+        """
+        Bytes of memory that are free; 0 where that is not known.
+        """
+
     @staticmethod
     def gpu() -> Device:
         """
@@ -231,9 +250,21 @@ class Device:
         """
 
     @property
+    def hardware(self, /) -> builtins.str:
+        """
+        The hardware's name.
+        """
+
+    @property
     def index(self, /) -> builtins.int:
         """
         The number among the devices of its backend.
+        """
+
+    @property
+    def is_gpu(self, /) -> builtins.bool:
+        """
+        Whether it is a GPU in hardware.
         """
 
     @staticmethod
@@ -243,9 +274,37 @@ class Device:
         """
 
     @property
+    def limits(self, /) -> builtins.dict[builtins.str, builtins.int]:
+        """
+        What a program must stay below, by the backend's words.
+        """
+
+    @property
     def memory_allocated(self, /) -> builtins.int:
         """
         Bytes that tensors and plans have in use on it.
+        """
+
+    def memory_stats(self, /) -> builtins.dict[builtins.str, builtins.int]:
+        """
+        Memory in bytes: "allocated" in buffers, "reserved" from the driver, "peak" (of `allocated`, since `reset_peak_memory`), "own" for the driver itself, "total",
+        "free" (0 where not known); and how many "buffers" are alive, and "allocations" were made.
+
+        >>> import unigrad
+        >>> x = unigrad.ones(1024).realize()
+        >>> stats = unigrad.Device("cpu").memory_stats()
+        >>> stats["peak"] >= stats["allocated"] > 0
+        True
+        """
+
+    def reset_peak_memory(self, /) -> None:
+        """
+        From now on the peak of memory is counted anew.
+        """
+
+    def set_memory_cap(self, /, bytes: builtins.int | None) -> None:
+        """
+        The most bytes that tensors and plans may have on it; `None` for all that it has.
         """
 
     def synchronize(self, /) -> None:
@@ -254,9 +313,25 @@ class Device:
         """
 
     @property
+    def total_memory(self, /) -> builtins.int:
+        """
+        Bytes of memory; 0 where that is not known.
+
+        >>> import unigrad
+        >>> unigrad.Device("cpu").total_memory > 2**20
+        True
+        """
+
+    @property
     def type(self, /) -> builtins.str:
         """
         The backend: "cpu", "cuda", "hip", "metal", "opencl" or "wgpu".
+        """
+
+    @property
+    def version(self, /) -> builtins.str:
+        """
+        The driver's or the instruction set's version, in the backend's words.
         """
 
 class EnableGrad:
@@ -298,6 +373,54 @@ class Fp8Recipe:
         The histories of amax by name, the newest first; none without `amax_history_len`.
         """
 
+class Generator:
+    """
+    Random numbers of its own: what other code draws does not change them.
+
+    >>> import unigrad
+    >>> first, second = unigrad.Generator(7), unigrad.Generator(7)
+    >>> (first.randn((2, 3)) == second.randn((2, 3))).all().item()
+    True
+    """
+
+    def __new__(cls, /, seed: builtins.int=0) -> Generator:
+        ...
+
+    def get_state(self, /) -> builtins.tuple[builtins.int, builtins.int]:
+        """
+        Seed and offset: what `set_state` goes on from.
+        """
+
+    def manual_seed(self, /, seed: builtins.int) -> None:
+        """
+        Draws the numbers of a seed from the start.
+        """
+
+    def rand(self, /, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """
+        Uniform from 0 to below 1.
+        """
+
+    def randint(self, /, low: builtins.int, high: builtins.int, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """
+        Integers from `low` to below `high`.
+        """
+
+    def randn(self, /, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """
+        Normal with mean 0 and variance 1.
+        """
+
+    def set_state(self, /, state: builtins.tuple[builtins.int, builtins.int]) -> None:
+        """
+        Goes on from a state.
+        """
+
+    def uniform(self, /, low: builtins.float | builtins.int, high: builtins.float | builtins.int, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+        """
+        Uniform from `low` to below `high`.
+        """
+
 class Held:
     """
     What keeps memory alive, as an object of Python: so that a thread without the interpreter, which may hold a lock of ours, never has to wait for it.
@@ -322,6 +445,55 @@ class NoGrad:
 
     def __new__(cls, /) -> NoGrad:
         ...
+
+class Quantized:
+    """
+    A tensor in a storage format: values are unpacked by what reads them, as a matrix product.
+
+    >>> import unigrad
+    >>> weight = unigrad.ones(2, 32).quantize("q4_0")
+    >>> weight.format, weight.shape, weight.nbytes
+    ('q4_0', (2, 32), 36)
+    >>> (unigrad.ones(1, 32) @ weight.dequantize().t()).tolist()
+    [[32.0, 32.0]]
+    """
+
+    def __repr__(self, /) -> builtins.str:
+        ...
+
+    def dequantize(self, /, dtype: DType | builtins.str | builtins.type | None=None) -> Tensor:
+        """
+        The values, in a dtype (`float32` without one).
+        """
+
+    @property
+    def format(self, /) -> builtins.str:
+        """
+        The name of the format.
+        """
+
+    @staticmethod
+    def from_bytes(bytes: builtins.bytes, shape: builtins.int | Sequence[builtins.int], format: builtins.str='q4_0', device: Device | builtins.str | None=None) -> Quantized:
+        """
+        A tensor from its bytes, as files have them (`q4_0`: ggml's).
+        """
+
+    @property
+    def nbytes(self, /) -> builtins.int:
+        """
+        Bytes that it takes.
+        """
+
+    @property
+    def shape(self, /) -> builtins.tuple[Any, ...]:
+        """
+        Sizes of what it stands for.
+        """
+
+    def tobytes(self, /) -> builtins.bytes:
+        """
+        The bytes, as `from_bytes` takes them.
+        """
 
 class Replayed:
     """
@@ -365,6 +537,10 @@ class Tensor:
     def T(self, /) -> Tensor:
         """
         All axes in reverse order.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1, 2], [3, 4]]).T.tolist()
+        [[1, 3], [2, 4]]
         """
 
     def __abs__(self, /) -> Tensor:
@@ -581,32 +757,56 @@ class Tensor:
     def abs(self, /) -> Tensor:
         """
         `|x|`; the gradient at 0 is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([-2.0, 3.0]).abs()
+        tensor([2., 3.])
         """
 
     def acos(self, /) -> Tensor:
         """
         Inverse cosine.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.0, 1.0]).acos()
+        tensor([1.5708, 0.0000])
         """
 
     def acosh(self, /) -> Tensor:
         """
         Inverse hyperbolic cosine; NaN below 1. Its gradient is `1 / sqrt(x² - 1)` wherever that is a number: below -1, too, as in PyTorch.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).acosh()
+        tensor([1.7627, 2.2924])
         """
 
     def adaptive_avg_pool(self, /, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Averages over as many regions per spatial axis as asked: region `i` of `s` covers `floor(i * size / s) .. ceil((i + 1) * size / s)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[0.0, 1.0, 2.0]]).adaptive_avg_pool((2,))
+        tensor([[0.5000, 1.5000]])
         """
 
     def adaptive_max_pool(self, /, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Maxima over as many regions per spatial axis as asked (see `adaptive_avg_pool`); the gradient goes to the first of equal ones.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[0.0, 1.0, 2.0]]).adaptive_max_pool((2,))
+        tensor([[1., 2.]])
         """
 
     def adaptive_max_pool_with_index(self, /, sizes: builtins.int | Sequence[builtins.int]) -> builtins.tuple[Any, ...]:
         """
         Maxima over as many regions per spatial axis as asked, and where they are: row-major indices within the spatial axes. Of equal ones the
         first counts (see `adaptive_max_pool`).
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).adaptive_max_pool_with_index((2,))]
+        [[[1.0, 2.0], [3.0, 4.0]], [[0, 1], [0, 1]]]
         """
 
     def add(self, /, other: Tensor | builtins.float | Buffer, *, alpha: Tensor | builtins.float=...) -> Tensor:
@@ -621,102 +821,182 @@ class Tensor:
     def addcdiv(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | builtins.float | Buffer=...) -> Tensor:
         """
         `self + value * tensor1 / tensor2`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).addcdiv(unigrad.tensor([1.0, 2.0]), unigrad.tensor([3.0, 4.0]))
+        tensor([0.8333, 2.5000])
         """
 
     def addcmul(self, /, tensor1: Tensor, tensor2: Tensor, value: Tensor | builtins.float | Buffer=...) -> Tensor:
         """
         `self + value * tensor1 * tensor2`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).addcmul(unigrad.tensor([1.0, 2.0]), unigrad.tensor([3.0, 4.0]))
+        tensor([ 3.5000, 10.0000])
         """
 
     def addmm(self, /, mat1: Tensor, mat2: Tensor, *, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `beta * self + alpha * a @ b`.
+
+        >>> import unigrad
+        >>> unigrad.zeros(2).addmm(unigrad.ones(1, 3), unigrad.ones(3, 2)).tolist()
+        [[3.0, 3.0]]
         """
 
     def addmv(self, /, mat: Tensor, vec: Tensor, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `alpha * mat @ vec + beta * self`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).addmv(unigrad.ones(2, 2), unigrad.tensor([1.0, 1.0]))
+        tensor([2.5000, 4.0000])
         """
 
     def addr(self, /, vec1: Tensor, vec2: Tensor, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `alpha * outer(vec1, vec2) + beta * self`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).addr(unigrad.tensor([1.0, 2.0]), unigrad.tensor([1.0, 2.0])).shape
+        (2, 2)
         """
 
     def affine_grid(self, /, size: builtins.int | Sequence[builtins.int], align_corners: builtins.bool) -> Tensor:
         """
         The grid of affine maps for `grid_sample`: of `[n, 2, 3]` and a size `[n, c, h, w]` it is `[n, h, w, 2]`, of `[n, 3, 4]` and
         `[n, c, d, h, w]` it is `[n, d, h, w, 3]`. A place `(x, y, 1)` becomes its product with the matrix.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]).affine_grid((1, 1, 2, 2), True).shape
+        (1, 2, 2, 2)
         """
 
     def all(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Whether all elements are true (not 0), over axes, or over all.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).all()
+        tensor(True)
         """
 
     def amax(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         The greatest over axes, or over all; equal ones share the gradient.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).amax()
+        tensor(2.)
         """
 
     def amin(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         The least over axes, or over all; equal ones share the gradient.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).amin()
+        tensor(0.5000)
         """
 
     def aminmax(self, /, *, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> _MinMax:
         """
         The least and the greatest, `(min, max)`.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).aminmax()]
+        [0.5, 2.0]
         """
 
     def any(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Whether any element is true (not 0), over axes, or over all.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).any()
+        tensor(True)
         """
 
     def argmax(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Index of the first greatest element along `dim`, or of all.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).argmax()
+        tensor(1)
         """
 
     def argmin(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Index of the first least element along `dim`, or of all.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).argmin()
+        tensor(0)
         """
 
     def argsort(self, /, dim: builtins.int | None=None, descending: builtins.bool=False, *, stable: builtins.bool=True, axis: builtins.int | None=None) -> Tensor:
         """
         Indices that sort an axis; equal elements keep their order.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).argsort()
+        tensor([0, 1])
         """
 
     def asin(self, /) -> Tensor:
         """
         Inverse sine.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.0, 1.0]).asin()
+        tensor([0.0000, 1.5708])
         """
 
     def asinh(self, /) -> Tensor:
         """
         Inverse hyperbolic sine.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).asinh()
+        tensor([0.4812, 1.4436])
         """
 
     def astype(self, /, dtype: DType | builtins.str | builtins.type, *, copy: builtins.bool=True) -> Tensor:
         """
         As another dtype; a copy in any case, as NumPy's.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).astype(unigrad.int32)
+        tensor([0, 2], dtype=unigrad.int32)
         """
 
     def atan(self, /) -> Tensor:
         """
         Inverse tangent.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).atan()
+        tensor([0.4636, 1.1071])
         """
 
     def atan2(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         The angle of the point `(other, self)`; at the origin its gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).atan2(2.0)
+        tensor([0.2450, 0.7854])
         """
 
     def atanh(self, /) -> Tensor:
         """
         Inverse hyperbolic tangent.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.0, 0.5]).atanh()
+        tensor([0.0000, 0.5493])
         """
 
     def attention(self, /, k: Tensor, v: Tensor, *, causal: builtins.bool | None=None, window: builtins.int | None=None, bias: Tensor | None=None, mask: Tensor | None=None, scale: builtins.float | builtins.int | None=None, dropout: builtins.float | builtins.int | None=None, kv_len: Tensor | builtins.float | Buffer | None=None, q_offset: Tensor | builtins.float | Buffer | None=None, page_table: Tensor | None=None) -> Tensor:
@@ -724,37 +1004,67 @@ class Tensor:
         `softmax(scale * q kᵀ + bias) v`: self is q `[b, h, t, d]`, k `[b, g, s, d]`, v `[b, g, s, e]`, the result `[b, h, t, e]`.
 
         `h` is a multiple of `g`: grouped queries. A query that sees nothing gives 0. The three may lack the batch axis together.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, 2, 4).attention(unigrad.ones(1, 1, 3, 4), unigrad.ones(1, 1, 3, 4)).shape
+        (1, 1, 2, 4)
         """
 
     def avg_pool1d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.int | None=None) -> Tensor:
         """
         Average of each window over 1 spatial axes.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 1).avg_pool1d(2).shape[2:] == (2,) * 1
+        True
         """
 
     def avg_pool2d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.int | None=None) -> Tensor:
         """
         Average of each window over 2 spatial axes.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 2).avg_pool2d(2).shape[2:] == (2,) * 2
+        True
         """
 
     def avg_pool3d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.int | None=None) -> Tensor:
         """
         Average of each window over 3 spatial axes.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 3).avg_pool3d(2).shape[2:] == (2,) * 3
+        True
         """
 
     def backward(self, /, gradient: Tensor | None=None, *, retain_graph: builtins.bool=False) -> None:
         """
         Adds the gradients of this loss to every leaf that it depends on. `gradient` is what arrives at it, needed where it has more than one element.
+
+        >>> import unigrad
+        >>> x = unigrad.tensor([1.0, 3.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 6.])
         """
 
     def baddbmm(self, /, batch1: Tensor, batch2: Tensor, beta: builtins.float | builtins.int=1.0, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `alpha * batch1 @ batch2 + beta * self`, of batches of matrices.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).baddbmm(unigrad.ones(2, 2, 1), unigrad.ones(2, 1, 3)).shape
+        (2, 2, 3)
         """
 
     def batch_norm(self, /, mean: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
         """
         `[n, c, ..]` normalized per channel with given statistics `[c]`: batch norm when a model runs. Half types are computed in `f32`, with
         statistics in whatever dtype they have; with weights of `f32` they stay halves, as in PyTorch.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3, 4).batch_norm(unigrad.zeros(3), unigrad.ones(3), None, None, 1e-5).shape
+        (2, 3, 4)
         """
 
     def batch_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
@@ -764,26 +1074,46 @@ class Tensor:
         Also returns the mean and the biased variance, `[c]` each, cut off from gradients: what running statistics are updated with
         (PyTorch stores the unbiased variance: times `n / (n - 1)`). Those of half types are `f32`, which holds what they do not. Of a batch without
         elements they are NaN, and nothing should be updated with them. Halves with weights of `f32`, as under `crate::autocast()`, stay halves.
+
+        >>> import unigrad
+        >>> [part.shape for part in unigrad.ones(1, 2, 4).batch_norm_train(unigrad.tensor([1.0, 2.0]), None, 1e-5)]
+        [(1, 2, 4), (2,), (2,)]
         """
 
     def bce_loss(self, /, target: Tensor, weight: Tensor | None=None, *, reduction: builtins.str='mean') -> Tensor:
         """
         Binary cross-entropy of probabilities.
+
+        >>> import unigrad
+        >>> unigrad.tensor([True, False]).bce_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(50.)
         """
 
     def bce_with_logits(self, /, target: Tensor, weight: Tensor | None=None, *, pos_weight: Tensor | None=None, reduction: builtins.str='mean') -> Tensor:
         """
         Binary cross-entropy of logits, without overflow.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).bce_with_logits(unigrad.tensor([1.0, 1.0]))
+        tensor(0.3005)
         """
 
     def bfloat16(self, /) -> Tensor:
         """
         As `bfloat16`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).bfloat16()
+        tensor([0.5000, 2.0000], dtype=unigrad.bfloat16)
         """
 
     def bilinear(self, /, other: Tensor, weight: Tensor, bias: Tensor | None=None) -> Tensor:
         """
         `y[.., o] = self[.., i] weight[o, i, j] other[.., j] + bias[o]`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).bilinear(unigrad.tensor([1.0, 3.0]), unigrad.ones(1, 2, 2))
+        tensor([10.])
         """
 
     def bincount(self, /, weights: Tensor | None=None, minlength: builtins.int=0) -> Tensor:
@@ -792,52 +1122,92 @@ class Tensor:
         (PyTorch's is `f64` unless they are `f32`). As many counts as the greatest number needs, and at least `minlength`.
 
         Waits for the values: the length depends on them. Where the length is known, `zeros.scatter_add(0, &numbers, &ones)` waits for nothing.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).bincount()
+        tensor([0, 0, 0, 1, 0, 1])
         """
 
     def bitcast(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
         """
         The same bits as a dtype of the same size.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).bitcast(unigrad.int32)
+        tensor([1056964608, 1073741824], dtype=unigrad.int32)
         """
 
     def bitwise_and(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         And, of bools or of integers' bits.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).bitwise_and(unigrad.tensor([1, 2]))
+        tensor([1, 0])
         """
 
     def bitwise_not(self, /) -> Tensor:
         """
         `!` of bools, the complement of integers' bits.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).bitwise_not()
+        tensor([-4, -6])
         """
 
     def bitwise_or(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Or, of bools or of integers' bits.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).bitwise_or(unigrad.tensor([1, 2]))
+        tensor([3, 7])
         """
 
     def bitwise_xor(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Exclusive or, of bools or of integers' bits.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).bitwise_xor(unigrad.tensor([1, 2]))
+        tensor([2, 7])
         """
 
     def bool(self, /) -> Tensor:
         """
         As `bool`: whether each element is not 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).bool()
+        tensor([True, True])
         """
 
     def broadcast_to(self, /, shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         NumPy's `broadcast_to`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).broadcast_to((2, 2)).tolist()
+        [[3, 5], [3, 5]]
         """
 
     def bucketize(self, /, boundaries: Tensor, right: builtins.bool=False, *, out_int32: builtins.bool=False) -> Tensor:
         """
         The number of the interval between sorted `boundaries` that each element is in: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
         `right`, where `boundaries[i - 1] <= x < boundaries[i]`; `int64`, or `int32` with `out_int32`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).bucketize(unigrad.tensor([1.0, 3.0]))
+        tensor([0, 1])
         """
 
     def cast(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
         """
         As another dtype.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cast(unigrad.int32)
+        tensor([0, 2], dtype=unigrad.int32)
         """
 
     def cdist(self, /, other: Tensor, p: builtins.float | builtins.int=2.0, compute_mode: builtins.str='use_mm_for_euclid_dist_if_necessary') -> Tensor:
@@ -846,117 +1216,209 @@ class Tensor:
         Where two rows are equal, the gradient is 0.
 
         `compute_mode` is PyTorch's and changes nothing: distances are those of differences.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[0.0, 0.0]]).cdist(unigrad.tensor([[3.0, 4.0]]))
+        tensor([[5.]])
         """
 
     def ceil(self, /) -> Tensor:
         """
         Up to an integer; its gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).ceil()
+        tensor([1., 2.])
         """
 
     def celu(self, /, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `x` above 0, `alpha * (e^(x / alpha) - 1)` below (Barron, 2017): `elu` with a continuous derivative.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).celu()
+        tensor([3., 5.])
         """
 
     def channel_shuffle(self, /, groups: builtins.int) -> Tensor:
         """
         Channels of `[n, c, ..]` in another order: the first of each of `groups` groups, then the second of each, and so on.
+
+        >>> import unigrad
+        >>> unigrad.arange(4).reshape(1, 4, 1).channel_shuffle(2).flatten()
+        tensor([0, 2, 1, 3])
         """
 
     def chunk(self, /, chunks: builtins.int, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Any, ...]:
         """
         At most `chunks` parts of equal size along an axis; the last one may be smaller.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).chunk(2)]
+        [[0.5], [2.0]]
         """
 
     def clamp(self, /, min: Tensor | builtins.float | Buffer | None=None, max: Tensor | builtins.float | Buffer | None=None) -> Tensor:
         """
         `self` between limits; one of them may be left out.
+
+        >>> import unigrad
+        >>> unigrad.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+        tensor([0.0000, 0.5000, 1.0000])
         """
 
     def clone(self, /) -> Tensor:
         """
         The same value in memory of its own, with a way for gradients.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).clone()
+        tensor([0.5000, 2.0000])
         """
 
     def col2im(self, /, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, stride: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Columns added up to images of `output_size`: PyTorch's `fold`.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 4, 1).col2im((2, 2), 2).shape
+        (1, 1, 2, 2)
         """
 
     def contiguous(self, /) -> Tensor:
         """
         The tensor itself: a tensor is its values, and how they lie in memory is the compiler's business. For programs that come from
         libraries where it is not.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).contiguous()
+        tensor([0.5000, 2.0000])
         """
 
     def conv1d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: Any | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1) -> Tensor:
         """
         Convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 1).conv1d(unigrad.ones(1, 1, *[2] * 1)).shape[2:] == (3,) * 1
+        True
         """
 
     def conv2d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: Any | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1) -> Tensor:
         """
         Convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 2).conv2d(unigrad.ones(1, 1, *[2] * 2)).shape[2:] == (3,) * 2
+        True
         """
 
     def conv3d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: Any | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1) -> Tensor:
         """
         Convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 3).conv3d(unigrad.ones(1, 1, *[2] * 3)).shape[2:] == (3,) * 3
+        True
         """
 
     def conv_transpose1d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_padding: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Transposed convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 1).conv_transpose1d(unigrad.ones(1, 1, *[2] * 1)).shape[2:] == (5,) * 1
+        True
         """
 
     def conv_transpose2d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_padding: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Transposed convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 2).conv_transpose2d(unigrad.ones(1, 1, *[2] * 2)).shape[2:] == (5,) * 2
+        True
         """
 
     def conv_transpose3d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_padding: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Transposed convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 3).conv_transpose3d(unigrad.ones(1, 1, *[2] * 3)).shape[2:] == (5,) * 3
+        True
         """
 
     def copy_(self, /, source: Tensor) -> Tensor:
         """
         The value of another tensor, for all who hold this one: of its shape, dtype and device. Returns the tensor itself.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).copy_(unigrad.tensor([7.0]))
+        tensor([7., 7.])
         """
 
     def copysign(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         The magnitude of `self` with the sign of `other`, also of -0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).copysign(2.0)
+        tensor([3., 5.])
         """
 
     def corrcoef(self, /) -> Tensor:
         """
         The correlation coefficients of variables, which are the rows of a matrix, limited to -1 to 1.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).corrcoef()
+        tensor(1.)
         """
 
     def cos(self, /) -> Tensor:
         """
         Cosine.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cos()
+        tensor([ 0.8776, -0.4161])
         """
 
     def cosh(self, /) -> Tensor:
         """
         Hyperbolic cosine.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cosh()
+        tensor([1.1276, 3.7622])
         """
 
     def cosine_embedding_loss(self, /, other: Tensor, target: Tensor, margin: builtins.float | builtins.int=0.0, reduction: builtins.str='mean') -> Tensor:
         """
         `1 - cos(x, other)` where the label is 1, `max(0, cos(x, other) - margin)` where it is -1. `[n, d]` and `[n]` labels, or `[d]` and one.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).cosine_embedding_loss(unigrad.tensor([[1.0, 0.0], [0.0, 1.0]]), unigrad.tensor([1.0, 1.0]))
+        tensor(0.3764)
         """
 
     def cosine_similarity(self, /, other: Tensor, dim: builtins.int | None=None, eps: builtins.float | builtins.int=1e-08, *, axis: builtins.int | None=None) -> Tensor:
         """
         Cosine of the angle between two along an axis, after broadcasting; lengths count as at least `eps`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cosine_similarity(unigrad.tensor([1.0, 3.0]), dim=0)
+        tensor(0.9971)
         """
 
     def count_nonzero(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         How many elements are not 0, over axes, or over all.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).count_nonzero()
+        tensor(2)
         """
 
     def cov(self, /, correction: builtins.int=1, fweights: Tensor | None=None, aweights: Tensor | None=None) -> Tensor:
@@ -965,21 +1427,37 @@ class Tensor:
         `observations - correction`, or by 0 where that is negative. Of one variable it is a number without axes.
 
         `fweights`, integers, say how often each observation was made, `aweights`, floats, how much it counts; none is negative.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cov()
+        tensor(1.1250)
         """
 
     def cpu(self, /) -> Tensor:
         """
         On the CPU.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).cpu().device
+        Device('cpu:0')
         """
 
     def cross(self, /, other: Tensor, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         The vector product along an axis of size 3; the other axes broadcast.
+
+        >>> import unigrad
+        >>> unigrad.tensor([-1.0, 0.0, 2.0]).cross(unigrad.tensor([1.0, 0.0, 2.0]))
+        tensor([ 0.,  4., -0.])
         """
 
     def cross_entropy(self, /, target: Tensor, weight: Tensor | None=None, *, ignore_index: builtins.int=..., reduction: builtins.str='mean', label_smoothing: builtins.float | builtins.int=0.0) -> Tensor:
         """
         Cross-entropy of logits: the target is the index of a class, or a distribution over classes.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cross_entropy(unigrad.tensor([1.0, 1.0]))
+        tensor(1.9028)
         """
 
     def ctc_loss(self, /, labels: Tensor, n_steps: Tensor, n_labels: Tensor, *, blank: builtins.int | None=None, reduction: builtins.str | None=None, zero_infinity: builtins.bool | None=None) -> Tensor:
@@ -988,120 +1466,230 @@ class Tensor:
         steps and how many labels of each example count (`[n]` each). Without a batch: `[steps, classes]`, `[longest]`, and two lengths of rank 0.
 
         A label out of `0..classes` among those that count is an error when it runs; lengths count as at most what there is.
+
+        >>> import unigrad
+        >>> unigrad.zeros(4, 3).log_softmax(-1).ctc_loss(unigrad.tensor([1, 2]), unigrad.tensor(4), unigrad.tensor(2))
+        tensor(0.8432)
         """
 
     def cummax(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> _Pair:
         """
         The greatest up to each element of an axis, and where it is, `(values, indices)`.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).cummax(dim=0)]
+        [[0.5, 2.0], [0, 1]]
         """
 
     def cummin(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> _Pair:
         """
         The least up to each element of an axis, and where it is, `(values, indices)`.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).cummin(dim=0)]
+        [[0.5, 0.5], [0, 0]]
         """
 
     def cumprod(self, /, dim: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | None=None) -> Tensor:
         """
         Products up to each element of an axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cumprod(dim=0)
+        tensor([0.5000, 1.0000])
         """
 
     def cumsum(self, /, dim: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | None=None) -> Tensor:
         """
         Sums up to each element of an axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).cumsum(dim=0)
+        tensor([0.5000, 2.5000])
         """
 
     def deg2rad(self, /) -> Tensor:
         """
         Degrees as radians.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).deg2rad()
+        tensor([0.0087, 0.0349])
         """
 
     def detach(self, /) -> Tensor:
         """
         The same value without a way for gradients.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).detach()
+        tensor([0.5000, 2.0000])
         """
 
     @property
     def device(self, /) -> Device:
         """
         Where it is.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).device == unigrad.Device('cpu')
+        True
         """
 
     def diag(self, /, diagonal: builtins.int=0) -> Tensor:
         """
         Of a vector the matrix with it along a diagonal; of a matrix the diagonal.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).diag()
+        tensor([1., 4.])
         """
 
     def diag_embed(self, /, offset: builtins.int=0, dim1: builtins.int=..., dim2: builtins.int=...) -> Tensor:
         """
         The last axis along a diagonal of two new ones.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).diag_embed().tolist()
+        [[3, 0], [0, 5]]
         """
 
     def diagflat(self, /, offset: builtins.int=0) -> Tensor:
         """
         All elements along a diagonal.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).diagflat().tolist()
+        [[3, 0], [0, 5]]
         """
 
     def diagonal(self, /, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
         """
         A diagonal along two axes, as the last axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).diagonal()
+        tensor([1., 4.])
         """
 
     def dice_loss(self, /, target: Tensor, smooth: builtins.float | builtins.int=1.0, reduction: builtins.str='mean') -> Tensor:
         """
         `1 - (2 Σ x t + smooth) / (Σ x + Σ t + smooth)` of each example (axis 0), sums over all its elements: one minus the overlap of probabilities with
         a mask, after Dice.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).dice_loss(unigrad.tensor([[1.0, 0.0], [0.0, 1.0]]))
+        tensor(0.2000)
         """
 
     def diff(self, /, n: builtins.int=1, dim: builtins.int=..., prepend: Tensor | None=None, append: Tensor | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         Differences of neighbours along an axis, `n` times; `prepend` and `append` are put before and behind first.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).diff()
+        tensor([1.5000])
         """
 
     def digamma(self, /) -> Tensor:
         """
         Derivative of `UnaryOp::LGamma`; NaN at the negative integers. Its gradient is `UnaryOp::Trigamma`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).digamma()
+        tensor([-1.9635,  0.4228])
         """
 
     def dim(self, /) -> builtins.int:
         """
         The number of axes.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).dim()
+        1
         """
 
     def div(self, /, other: Tensor | builtins.float | Buffer, *, rounding_mode: builtins.str | None=None) -> Tensor:
         """
         Quotient; with `rounding_mode` "floor" or "trunc" rounded.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).div(2.0)
+        tensor([0.2500, 1.0000])
         """
 
     def dot(self, /, other: Tensor) -> Tensor:
         """
         Inner product of two vectors.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).dot(unigrad.tensor([1.0, 3.0]))
+        tensor(6.5000)
         """
 
     def double(self, /) -> Tensor:
         """
         As `float64`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).double()
+        tensor([0.5000, 2.0000], dtype=unigrad.float64)
         """
 
     @property
     def dtype(self, /) -> DType:
         """
         The element type.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).dtype
+        unigrad.float32
+        """
+
+    def dyn_slice(self, /, dim: builtins.int, start: Any, length: builtins.int) -> Tensor:
+        """
+        `length` elements of an axis from a position that may change from step to step without a new plan: an integer, or a tensor of one.
+
+        >>> import unigrad
+        >>> unigrad.arange(6).dyn_slice(0, unigrad.tensor(2), 3).tolist()
+        [2, 3, 4]
+        """
+
+    def dyn_update(self, /, dim: builtins.int, update: Tensor, start: Any) -> Tensor:
+        """
+        The tensor with `update` written over it along an axis, from a position that may change from step to step without a new plan.
+
+        >>> import unigrad
+        >>> unigrad.zeros(4).dyn_update(0, unigrad.ones(2), 1).tolist()
+        [0.0, 1.0, 1.0, 0.0]
         """
 
     def elu(self, /, alpha: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `alpha * (e^x - 1)` below 0, `x` above.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).elu()
+        tensor([3., 5.])
         """
 
     def embedding(self, /, index: Tensor) -> Tensor:
         """
         Rows of a table `[entries, features]` by number, negative ones from the end (see `gather`): `[index.., features]`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).embedding(unigrad.tensor([1])).tolist()
+        [[3.0, 4.0]]
         """
 
     def embedding_bag(self, /, index: Tensor, *, mode: builtins.str | None=None, offsets: Tensor | None=None, include_last_offset: builtins.bool | None=None, weights: Tensor | None=None, padding_idx: builtins.int | None=None, max_norm: builtins.float | builtins.int | None=None, norm_type: builtins.float | builtins.int | None=None, scale_grad_by_freq: builtins.bool | None=None) -> Tensor:
         """
         The rows of each bag of numbers together: their sum, mean or maximum, `[bags, features]`. A bag is a row of a matrix `[bags, n]` of
         numbers, or what lies between two of the `offsets` in a vector. A bag without rows gives 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).embedding_bag(unigrad.tensor([[0, 0], [1, 0]])).shape
+        (2, 2)
         """
 
     def embedding_with(self, /, index: Tensor, *, padding_idx: builtins.int | None=None, max_norm: builtins.float | builtins.int | None=None, norm_type: builtins.float | builtins.int | None=None, scale_grad_by_freq: builtins.bool | None=None) -> Tensor:
@@ -1111,108 +1699,192 @@ class Tensor:
 
         The table stays as it is, and the gradient is that of the scaled rows. PyTorch writes the scaled rows into the table first, and
         hands the gradient on as it is.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).embedding_with(unigrad.tensor([0]))
+        tensor([[1., 2.]])
         """
 
     def eq(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether equal.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).eq(2.0)
+        tensor([False,  True])
         """
 
     def erf(self, /) -> Tensor:
         """
         Error function.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).erf()
+        tensor([0.5205, 0.9953])
         """
 
     def erfc(self, /) -> Tensor:
         """
         `1 - erf(x)`, with all digits where that is small.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).erfc()
+        tensor([0.4795, 0.0047])
         """
 
     def erfinv(self, /) -> Tensor:
         """
         Inverse of the error function: infinite at -1 and 1, NaN beyond.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.0, 0.5]).erfinv()
+        tensor([0.0000, 0.4769])
         """
 
     def exp(self, /) -> Tensor:
         """
         `e^x`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).exp()
+        tensor([1.6487, 7.3891])
         """
 
     def exp2(self, /) -> Tensor:
         """
         `2^x`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).exp2()
+        tensor([1.4142, 4.0000])
         """
 
     def expand(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Axes of size 1 as large as asked; -1 leaves a size as it is.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).expand((2, 2)).tolist()
+        [[3, 5], [3, 5]]
         """
 
     def expand_as(self, /, other: Tensor) -> Tensor:
         """
         The shape of another tensor, by NumPy's broadcasting.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).expand_as(unigrad.tensor([[1.0, 0.0], [0.0, 1.0]])).tolist()
+        [[3, 5], [3, 5]]
         """
 
     def expm1(self, /) -> Tensor:
         """
         `e^x - 1`, exact near 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).expm1()
+        tensor([0.6487, 6.3891])
         """
 
     def flatten(self, /, start_dim: builtins.int=0, end_dim: builtins.int=...) -> Tensor:
         """
         Axes from `start_dim` to `end_dim` as one.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).flatten()
+        tensor([1., 2., 3., 4.])
         """
 
     def flip(self, /, *dims: builtins.int | Sequence[builtins.int], axis: builtins.int | Sequence[builtins.int] | None=None, **named: Any) -> Tensor:
         """
         Elements in reverse order along axes, or along all; `dims` come one by one, as a sequence, or by name.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).flip(0)
+        tensor([2.0000, 0.5000])
         """
 
     def float(self, /) -> Tensor:
         """
         As `float32`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).float()
+        tensor([3., 5.])
         """
 
     def float_power(self, /, exponent: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Power in `f64`, whatever the dtype, as `torch.float_power`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).float_power(2)
+        tensor([0.2500, 4.0000], dtype=unigrad.float64)
         """
 
     def floor(self, /) -> Tensor:
         """
         Down to an integer; its gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).floor()
+        tensor([0., 2.])
         """
 
     def floor_div(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Quotient rounded toward negative infinity; of integers by 0: 0. Of floats as Python's `//` and PyTorch's `floor_divide`: what is left
         without `rem`, divided, so `1 // 0.1` is 9 and `-3 // inf` is -1. Its gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).floor_div(2.0)
+        tensor([0., 1.])
         """
 
     def fmax(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         The greater; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).fmax(2.0)
+        tensor([2., 2.])
         """
 
     def fmin(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         The lesser; where one is NaN, the other. Where both are equal, each gets half of the gradient; of two NaN `self` gets it.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).fmin(unigrad.tensor([True, True]))
+        tensor([0.5000, 1.0000])
         """
 
     def fmod(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Remainder with the sign of `self`, as C's `fmod` and `torch.fmod`; of integers by 0: 0. See `rem` for Python's.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).fmod(2.0)
+        tensor([0.5000, 0.0000])
         """
 
     def focal_loss(self, /, target: Tensor, alpha: builtins.float | builtins.int=0.25, gamma: builtins.float | builtins.int=2.0, reduction: builtins.str='mean') -> Tensor:
         """
         Binary cross-entropy of logits times `(1 - p)^gamma`, where `p` is the probability of the truth: what is known already counts little (Lin et al.,
         2017). `alpha` weighs ones against zeros (`1 - alpha`); below 0 it does not. As torchvision's `sigmoid_focal_loss`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).focal_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(0.0087)
         """
 
     def fract(self, /) -> Tensor:
         """
         What is left after `trunc`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).fract()
+        tensor([0.5000, 0.0000])
         """
 
     def gaussian_nll_loss(self, /, target: Tensor, var: Tensor, full: builtins.bool=False, eps: builtins.float | builtins.int=1e-06, reduction: builtins.str='mean') -> Tensor:
@@ -1220,37 +1892,65 @@ class Tensor:
         `log(var) / 2 + (x - target)² / (2 var)`, and `log(2π) / 2` more if `full`: the negative log likelihood of targets from a Gaussian whose mean is
         `self` (Nix and Weigend, 1994). `var` is at least `eps`; its gradient is that of `var` all the same. It has the shape of `self`, or 1 on one
         axis, or no last axis; the target broadcasts.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).gaussian_nll_loss(unigrad.tensor([1.0, 1.0]), unigrad.ones(2))
+        tensor(0.3125)
         """
 
     def gcd(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Greatest common divisor of integers; of 0 and 0 it is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).gcd(unigrad.tensor([1, 2]))
+        tensor([1, 1])
         """
 
     def ge(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether greater or equal.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).ge(2.0)
+        tensor([False,  True])
         """
 
     def gelu(self, /) -> Tensor:
         """
         `x * (1 + erf(x / sqrt 2)) / 2`; at -inf its limit 0 (PyTorch: NaN).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).gelu()
+        tensor([0.3457, 1.9545])
         """
 
     def gelu_tanh(self, /) -> Tensor:
         """
         The tanh approximation of `UnaryOp::Gelu`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).gelu_tanh()
+        tensor([0.3457, 1.9546])
         """
 
     def glu(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         One half of an axis times the sigmoid of the other (Dauphin et al., 2017); the axis has an even size.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).glu()
+        tensor([0.4404])
         """
 
     @property
     def grad(self, /) -> Tensor | None:
         """
         The gradient that `backward` has left, or `None`.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, requires_grad=True).grad is None
+        True
         """
 
     @grad.setter
@@ -1263,41 +1963,73 @@ class Tensor:
         `[n, c, d, h, w]` by a grid of `(x, y, z)`, as `torch.nn.functional.grid_sample`; also of `[n, c, l]`.
 
         Places that are NaN give 0 (PyTorch's CPU: NaN). Where a place is clipped, its gradient is 0. Integers compute in `f32`.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 2, 4, 4).grid_sample(unigrad.zeros(1, 2, 2, 2)).shape
+        (1, 2, 2, 2)
         """
 
     def group_norm(self, /, groups: builtins.int, weight: Tensor | None=None, bias: Tensor | None=None, eps: builtins.float | builtins.int=1e-05) -> Tensor:
         """
         Layer norm of `[n, c, ..]` within each of `groups` groups of channels; weight and bias are `[c]`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).group_norm(2).shape
+        (2, 2)
         """
 
     def gt(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether greater.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).gt(2.0)
+        tensor([False, False])
         """
 
     def half(self, /) -> Tensor:
         """
         As `float16`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).half()
+        tensor([0.5000, 2.0000], dtype=unigrad.float16)
         """
 
     def hardshrink(self, /, lambd: builtins.float | builtins.int=0.5) -> Tensor:
         """
         0 within `lambda` of 0, else `x`. Of NaN the gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).hardshrink()
+        tensor([0., 2.])
         """
 
     def hardsigmoid(self, /) -> Tensor:
         """
         `relu6(x + 3) / 6`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).hardsigmoid()
+        tensor([0.5833, 0.8333])
         """
 
     def hardswish(self, /) -> Tensor:
         """
         `x * relu6(x + 3) / 6`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).hardswish()
+        tensor([0.2917, 1.6667])
         """
 
     def hardtanh(self, /) -> Tensor:
         """
         `min(max(x, -1), 1)`; integers stay what they are. At the limits, and of NaN, the gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).hardtanh()
+        tensor([0.5000, 1.0000])
         """
 
     def hardtanh_with(self, /, low: builtins.float | builtins.int, high: builtins.float | builtins.int) -> Tensor:
@@ -1305,17 +2037,29 @@ class Tensor:
         `min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. `hardtanh` is that of -1 and 1.
 
         Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).hardtanh_with(0, 3)
+        tensor([3, 3])
         """
 
     def heaviside(self, /, at_zero: Tensor | builtins.float | Buffer) -> Tensor:
         """
         0 below 0, 1 above, `at_zero` at 0; NaN gives 0, as in PyTorch. Its gradients are 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([-1.0, 0.0, 2.0]).heaviside(0.5)
+        tensor([0.0000, 0.5000, 1.0000])
         """
 
     def hinge_embedding_loss(self, /, target: Tensor, margin: builtins.float | builtins.int=1.0, reduction: builtins.str='mean') -> Tensor:
         """
         `x` where the label is 1, `max(0, margin - x)` where it is -1; both for other labels: `x` is a distance.
         Distances and labels broadcast.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).hinge_embedding_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(1.2500)
         """
 
     def histc(self, /, bins: builtins.int=100, min: builtins.float | builtins.int=0.0, max: builtins.float | builtins.int=0.0, *, low: builtins.float | builtins.int | None=None, high: builtins.float | builtins.int | None=None) -> Tensor:
@@ -1332,58 +2076,102 @@ class Tensor:
     def huber_loss(self, /, target: Tensor, *, reduction: builtins.str='mean', delta: builtins.float | builtins.int=...) -> Tensor:
         """
         Squared where a difference is below `delta`, else absolute.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).huber_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(0.3125)
         """
 
     def hypot(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `sqrt(self² + other²)`, without overflow; its gradient at 0, 0 is 0 (PyTorch: NaN).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).hypot(2.0)
+        tensor([2.0616, 2.8284])
         """
 
     def im2col(self, /, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, stride: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Windows as columns, `[n, c * kernel, windows]`: PyTorch's `unfold` of images.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 2, 4).im2col(2).shape
+        (1, 4, 3)
         """
 
     def index_add(self, /, dim: builtins.int, index: Tensor, src: Tensor, *, alpha: Tensor | builtins.float=...) -> Tensor:
         """
         A copy with `alpha * src` added to the slices along `dim` that the vector `index` names.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).index_add(0, unigrad.tensor([0]), unigrad.tensor([7.0]))
+        tensor([7.5000, 2.0000])
         """
 
     def index_copy(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """
         `self` with slices of `src` in place of the slices that a vector of numbers names.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).index_copy(0, unigrad.tensor([0]), unigrad.tensor([7.0]))
+        tensor([7., 2.])
         """
 
     def index_fill(self, /, dim: builtins.int, index: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `self` with `value` in the slices along an axis that a vector of numbers names. The value is a number or a tensor of rank 0, and
         takes the tensor's dtype. Its gradient is the sum over all places it is at (PyTorch counts a place twice that is named twice).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).index_fill(0, unigrad.tensor([0]), 9.0)
+        tensor([9., 2.])
         """
 
     def index_put(self, /, indices: Any, values: Tensor, accumulate: builtins.bool=False) -> Tensor:
         """
         The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).index_put(unigrad.tensor([1, 0]), unigrad.tensor([7.0]))
+        tensor([7., 7.])
         """
 
     def index_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str | None=None, *, include_self: builtins.bool=True, mode: builtins.str | None=None) -> Tensor:
         """
         As `scatter_reduce`, of whole slices along `dim`, which the vector `index` names: prod, mean, amax or amin.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1.0, 2.0]).index_reduce(0, unigrad.tensor([0, 0]), unigrad.tensor([3.0, 4.0]), 'prod')
+        tensor([12.,  2.])
         """
 
     def index_select(self, /, dim: builtins.int, index: Tensor) -> Tensor:
         """
         Elements of an axis by their numbers.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).index_select(0, unigrad.tensor([0]))
+        tensor([0.5000])
         """
 
     def inner(self, /, other: Tensor) -> Tensor:
         """
         The sum of products over both last axes; with a number, the product with it.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).inner(unigrad.tensor([1.0, 3.0]))
+        tensor(6.5000)
         """
 
     def instance_norm(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> Tensor:
         """
         Layer norm of `[n, c, ..]` within each channel; weight and bias are `[c]`. With running statistics, as when a model runs, it is
         `batch_norm`; `instance_norm_train` gives what they are updated with.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).instance_norm(unigrad.tensor([1.0, 2.0]), None, 1e-5).shape
+        (2, 2)
         """
 
     def instance_norm_train(self, /, weight: Tensor | None, bias: Tensor | None, eps: builtins.float | builtins.int) -> builtins.tuple[Any, ...]:
@@ -1391,74 +2179,130 @@ class Tensor:
         `instance_norm`, with the means and the biased variances of each channel, averaged over the batch and cut off from gradients:
         `[c]` each, what running statistics are updated with (PyTorch stores the unbiased variance: times `n / (n - 1)` for `n` spatial elements).
         Those of half types are `f32`.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).instance_norm_train(unigrad.tensor([1.0, 2.0]), unigrad.zeros(2), 1e-5)]
+        [[[0.0, 0.0], [0.0, 0.0]], [2.0, 3.0], [0.0, 0.0]]
         """
 
     def int(self, /) -> Tensor:
         """
         As `int32`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).int()
+        tensor([0, 2], dtype=unigrad.int32)
         """
 
     def interpolate(self, /, size: builtins.int | Sequence[builtins.int] | None=None, scale_factor: Any | None=None, mode: builtins.str='nearest', align_corners: builtins.bool | None=None, antialias: builtins.bool=False) -> Tensor:
         """
         Another size of the spatial axes, by PyTorch's modes: nearest, nearest-exact, linear, bilinear, trilinear, bicubic, area.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, 2, 2).interpolate((4, 4)).shape
+        (1, 1, 4, 4)
         """
 
     def interpolate_nearest(self, /, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Nearest-neighbour resize of the trailing spatial axes of `[n, c, spatial..]`.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 2, 4).interpolate_nearest((2,)).shape
+        (1, 2, 2)
         """
 
     @property
     def is_leaf(self, /) -> builtins.bool:
         """
         Whether gradients arrive at it: a tensor that was not computed, with `requires_grad`.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, requires_grad=True).is_leaf
+        True
         """
 
     @property
     def is_realized(self, /) -> builtins.bool:
         """
         Whether the value has been computed.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).realize().is_realized
+        True
         """
 
     def isclose(self, /, other: Tensor, rtol: builtins.float | builtins.int=1e-05, atol: builtins.float | builtins.int=1e-08, equal_nan: builtins.bool=False) -> Tensor:
         """
         Whether `|self - other| <= atol + rtol * |other|`, or both are NaN with `equal_nan`, or equal.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).isclose(unigrad.tensor([1.0, 3.0]))
+        tensor([False, False])
         """
 
     def isfinite(self, /) -> Tensor:
         """
         Whether each element is neither infinite nor NaN.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).isfinite()
+        tensor([True, True])
         """
 
     def isin(self, /, among: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether each element is among others: a tensor of any shape, or a number.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).isin(unigrad.tensor([2.0]))
+        tensor([False,  True])
         """
 
     def isin_with(self, /, among: Tensor | builtins.float | Buffer, invert: builtins.bool) -> Tensor:
         """
         `isin`, or with `invert` whether it is not.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1, 2, 3]).isin_with(unigrad.tensor([2]), True)
+        tensor([ True, False,  True])
         """
 
     def isinf(self, /) -> Tensor:
         """
         Whether each element is infinite.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).isinf()
+        tensor([False, False])
         """
 
     def isnan(self, /) -> Tensor:
         """
         Whether each element is NaN.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).isnan()
+        tensor([False, False])
         """
 
     def item(self, /) -> builtins.int | builtins.float | builtins.bool:
         """
         The value of a tensor of one element, as a number of Python.
+
+        >>> import unigrad
+        >>> unigrad.tensor(3.0).item()
+        3.0
         """
 
     @property
     def itemsize(self, /) -> builtins.int:
         """
         Bytes of an element.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).itemsize
+        4
         """
 
     def kl_div(self, /, target: Tensor, log_target: builtins.bool=False, reduction: builtins.str='mean') -> Tensor:
@@ -1467,401 +2311,709 @@ class Tensor:
         respect to `t` is `-x` (PyTorch: NaN).
 
         With `log_target`, the target is log probabilities too. The mathematical mean is `Reduction::Sum` divided by the batch.
+
+        >>> import unigrad
+        >>> unigrad.tensor([-1.0, -0.5]).kl_div(unigrad.tensor([0.4, 0.6]))
+        tensor(0.0135)
         """
 
     def kron(self, /, other: Tensor) -> Tensor:
         """
         The Kronecker product: every element of `self` times the whole of `other`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).kron(unigrad.tensor([1.0, 3.0]))
+        tensor([0.5000, 1.5000, 2.0000, 6.0000])
         """
 
     def kthvalue(self, /, k: builtins.int, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> _Pair:
         """
         The `k`-th least element along `dim`, counted from 1, and where it is, `(values, indices)`.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).kthvalue(1)]
+        [0.5, 0]
         """
 
     def l1_loss(self, /, target: Tensor, *, reduction: builtins.str='mean') -> Tensor:
         """
         Mean (or sum) of absolute differences.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).l1_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(0.7500)
         """
 
     def layer_norm(self, /, weight: Tensor | None=None, bias: Tensor | None=None, eps: builtins.float | builtins.int=1e-05) -> Tensor:
         """
         `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes, as many as `weight` (or `bias`) has; the last one without both.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).layer_norm()
+        tensor([-1.0000,  1.0000])
         """
 
     def layer_norm_over(self, /, shape: builtins.int | Sequence[builtins.int], weight: Tensor | None=None, bias: Tensor | None=None, eps: builtins.float | builtins.int=1e-05) -> Tensor:
         """
         `layer_norm` over the last axes, which have this shape; so have weight and bias, if they are given.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).layer_norm_over((2,))
+        tensor([-1.0000,  1.0000])
         """
 
     def lcm(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Least common multiple of integers, not negative; of 0 and anything it is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).lcm(unigrad.tensor([1, 2]))
+        tensor([ 3, 10])
         """
 
     def le(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether less or equal.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).le(2.0)
+        tensor([True, True])
         """
 
     def leaky_relu(self, /, slope: builtins.float | builtins.int=0.01) -> Tensor:
         """
         `x` above 0, `slope * x` below.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).leaky_relu()
+        tensor([3., 5.])
         """
 
     def lerp(self, /, end: Tensor, weight: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `self + weight * (end - self)`; exactly `end` where the weight is 1.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).lerp(unigrad.tensor([4.0, 4.0]), unigrad.tensor([1.0, 2.0]))
+        tensor([4., 6.])
         """
 
     def lgamma(self, /) -> Tensor:
         """
         Logarithm of the absolute value of the gamma function; infinite at 0 and the negative integers. Its gradient is
         `UnaryOp::Digamma`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).lgamma()
+        tensor([0.5724, 0.0000])
         """
 
     def linear(self, /, weight: Tensor, bias: Tensor | None=None) -> Tensor:
         """
         `x @ wᵀ + bias` with w `[out, in]` and bias `[out]`, as PyTorch's `linear`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).linear(unigrad.ones(2, 2))
+        tensor([2.5000, 2.5000])
         """
 
     def local_response_norm(self, /, size: builtins.int, alpha: builtins.float | builtins.int=0.0001, beta: builtins.float | builtins.int=0.75, k: builtins.float | builtins.int=1.0) -> Tensor:
         """
         `x / (k + alpha * mean(x²))^beta` of `[n, c, ..]`, the mean over a window of `size` channels around each, of which those outside count
         as 0 (Krizhevsky et al., 2012).
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 2, 4).local_response_norm(2).shape
+        (1, 2, 4)
         """
 
     def log(self, /) -> Tensor:
         """
         Natural logarithm.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).log()
+        tensor([-0.6931,  0.6931])
         """
 
     def log10(self, /) -> Tensor:
         """
         Logarithm to base 10.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).log10()
+        tensor([-0.3010,  0.3010])
         """
 
     def log1p(self, /) -> Tensor:
         """
         `log(1 + x)`, exact near 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).log1p()
+        tensor([0.4055, 1.0986])
         """
 
     def log2(self, /) -> Tensor:
         """
         Logarithm to base 2.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).log2()
+        tensor([-1.,  1.])
         """
 
     def log_sigmoid(self, /) -> Tensor:
         """
         `log(sigmoid(x))`, without overflow.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).log_sigmoid()
+        tensor([-0.4741, -0.1269])
         """
 
     def log_softmax(self, /, dim: builtins.int | None=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         `log(softmax(x))` along `dim`, of the tensor cast to `dtype` if there is one. Off by at most 256 u of itself, or 256 u where that is more.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).log_softmax(dim=0)
+        tensor([-1.7014, -0.2014])
         """
 
     def logaddexp(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `log(e^self + e^other)`, without overflow.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logaddexp(2.0)
+        tensor([2.2014, 2.6931])
         """
 
     def logaddexp2(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `log2(2^self + 2^other)`, without overflow.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logaddexp2(2.0)
+        tensor([2.4368, 3.0000])
         """
 
     def logcumsumexp(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         Logarithm of the running sum of exponentials along an axis, without overflow; [off by at most](crate::accuracy)
         4 i u · max(1, |yᵢ|) after i elements.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logcumsumexp(dim=0)
+        tensor([0.5000, 2.2014])
         """
 
     def logical_and(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether both are true (not 0).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logical_and(2.0)
+        tensor([True, True])
         """
 
     def logical_not(self, /) -> Tensor:
         """
         Whether each element is 0 (`!` of its truth).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logical_not()
+        tensor([False, False])
         """
 
     def logical_or(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether one or both are true (not 0).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logical_or(2.0)
+        tensor([True, True])
         """
 
     def logical_xor(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether one, but not both, is true (not 0).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logical_xor(2.0)
+        tensor([False, False])
         """
 
     def logit(self, /, eps: builtins.float | builtins.int | None=None) -> Tensor:
         """
         `log(x / (1 - x))`, the inverse of `sigmoid`; NaN outside of 0 to 1. With `eps`, `x` is limited to `eps..=1 - eps` first.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.25, 0.5]).logit()
+        tensor([-1.0986,  0.0000])
         """
 
     def logsumexp(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         `log(sum(exp(x)))` over axes, without overflow.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).logsumexp()
+        tensor(2.2014)
         """
 
     def long(self, /) -> Tensor:
         """
         As `int64`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).long()
+        tensor([0, 2])
         """
 
     def lt(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether less.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).lt(2.0)
+        tensor([ True, False])
         """
 
     @property
     def mT(self, /) -> Tensor:
         """
         The last two axes change places.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1, 2], [3, 4]]).mT.tolist()
+        [[1, 3], [2, 4]]
         """
 
     def margin_ranking_loss(self, /, other: Tensor, target: Tensor, margin: builtins.float | builtins.int=0.0, reduction: builtins.str='mean') -> Tensor:
         """
         `max(0, margin - y (x - other))` with labels `y` of ±1: `self` should be ranked above `other` where `y` is 1, below where it is -1. They have
         as many axes each, and broadcast.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).margin_ranking_loss(unigrad.tensor([1.0, 3.0]), unigrad.tensor([1.0, 1.0]))
+        tensor(0.7500)
         """
 
     def masked_fill(self, /, mask: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).masked_fill(unigrad.tensor([True, False]), 9.0)
+        tensor([9., 2.])
         """
 
     def masked_scatter(self, /, mask: Tensor, source: Tensor) -> Tensor:
         """
         `self` with the elements of `source`, in row-major order, where `mask` is true; the two broadcast. Nothing is read: too few elements
         are an error when it runs.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).masked_scatter(unigrad.tensor([True, False]), unigrad.tensor([7.0]))
+        tensor([7., 2.])
         """
 
     def masked_select(self, /, mask: Tensor) -> Tensor:
         """
         The elements where a mask is true, as one axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).masked_select(unigrad.tensor([True, False]))
+        tensor([0.5000])
         """
 
     def matmul(self, /, other: Tensor) -> Tensor:
         """
         Matrix product `[.., m, k] @ [.., k, n]`; batch axes broadcast, a vector is a row on the left and a column on the right.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).matmul(unigrad.tensor([1.0, 3.0]))
+        tensor(6.5000)
         """
 
     def max(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None) -> Any:
         """
         Without arguments the greatest element; along `dim` the greatest and where they are, `(values, indices)`; beside another tensor the greater of
         both.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).max()
+        tensor(2.)
         """
 
     def max_pool1d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
         """
         Greatest element of each window over 1 spatial axes; with `return_indices` also where it is.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 1).max_pool1d(2).shape[2:] == (2,) * 1
+        True
         """
 
     def max_pool2d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
         """
         Greatest element of each window over 2 spatial axes; with `return_indices` also where it is.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 2).max_pool2d(2).shape[2:] == (2,) * 2
+        True
         """
 
     def max_pool3d(self, /, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
         """
         Greatest element of each window over 3 spatial axes; with `return_indices` also where it is.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[4] * 3).max_pool3d(2).shape[2:] == (2,) * 3
+        True
         """
 
     def max_unpool1d(self, /, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Puts values back where `max_pool1d` took them from; zeros elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[1] * 1).max_unpool1d(unigrad.zeros(1, 1, *[1] * 1, dtype=unigrad.int64), 2).numel() == 2 ** 1
+        True
         """
 
     def max_unpool2d(self, /, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Puts values back where `max_pool2d` took them from; zeros elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[1] * 2).max_unpool2d(unigrad.zeros(1, 1, *[1] * 2, dtype=unigrad.int64), 2).numel() == 2 ** 2
+        True
         """
 
     def max_unpool3d(self, /, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int] | None=None, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Puts values back where `max_pool3d` took them from; zeros elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, *[1] * 3).max_unpool3d(unigrad.zeros(1, 1, *[1] * 3, dtype=unigrad.int64), 2).numel() == 2 ** 3
+        True
         """
 
     def maximum(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         The greater; NaN if either is. Where both are equal, each gets half of the gradient.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).maximum(2.0)
+        tensor([2., 2.])
         """
 
     def mean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Mean over axes, or over all.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).mean()
+        tensor(1.2500)
         """
 
     def median(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Any:
         """
         Median of all elements; along `dim` the lower median and where it is, `(values, indices)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).median()
+        tensor(0.5000)
         """
 
     def min(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None) -> Any:
         """
         Without arguments the least element; along `dim` the least and where they are, `(values, indices)`; beside another tensor the lesser of both.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).min()
+        tensor(0.5000)
         """
 
     def minimum(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         The lesser; NaN if either is. Where both are equal, each gets half of the gradient.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).minimum(unigrad.tensor([True, True]))
+        tensor([0.5000, 1.0000])
         """
 
     def mish(self, /) -> Tensor:
         """
         `x * tanh(softplus(x))`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).mish()
+        tensor([0.3752, 1.9440])
         """
 
     def mode(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> _Pair:
         """
         The most frequent value along `dim` (the least of equal ones), and where it is last, `(values, indices)`.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).mode()]
+        [0.5, 0]
         """
 
     def moveaxis(self, /, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Axes go elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3, 4).moveaxis(0, 2).shape
+        (3, 4, 2)
         """
 
     def movedim(self, /, source: builtins.int | Sequence[builtins.int], destination: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Axes go elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3, 4).movedim(0, 2).shape
+        (3, 4, 2)
         """
 
     def mse_loss(self, /, target: Tensor, *, reduction: builtins.str='mean') -> Tensor:
         """
         Mean (or sum) of squared differences.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).mse_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(0.6250)
         """
 
     def mul(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Product, element by element.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1.0, 3.0]).mul(2.0)
+        tensor([2., 6.])
         """
 
     def multi_margin_loss(self, /, target: Tensor, p: builtins.int=1, margin: builtins.float | builtins.int=1.0, weight: Tensor | None=None, reduction: builtins.str='mean') -> Tensor:
         """
         How far other classes come within `margin` of the right one, to the power `p` (1 or 2), over the number of classes: `[n, classes]` and `[n]`
         class indices, or `[classes]` and one. A weight per class multiplies what its examples lose.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).multi_margin_loss(unigrad.tensor([0, 1]))
+        tensor(0.5000)
         """
 
     def multilabel_margin_loss(self, /, target: Tensor, reduction: builtins.str='mean') -> Tensor:
         """
         How far classes that are no targets come within 1 of those that are, over the number of classes: `[n, classes]`, and class indices of the same
         shape, of which those before the first -1 count; or one row of both.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).multilabel_margin_loss(unigrad.tensor([0, 1]))
+        tensor(0.)
         """
 
     def multilabel_soft_margin_loss(self, /, target: Tensor, weight: Tensor | None=None, reduction: builtins.str='mean') -> Tensor:
         """
         Binary cross-entropy of logits with 0 or 1 for each class, mean over the classes (the last axis). A weight per class multiplies.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).multilabel_soft_margin_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(0.3005)
         """
 
     def nan_to_num(self, /, nan: builtins.float | builtins.int=0.0, positive: builtins.float | builtins.int | None=None, negative: builtins.float | builtins.int | None=None) -> Tensor:
         """
         NaN becomes `nan`, infinities become `positive` and `negative`, which are the greatest and least finite numbers of the dtype unless given.
         What is replaced gets no gradient.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).nan_to_num()
+        tensor([0.5000, 2.0000])
         """
 
     def nanmean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Mean over axes of what is not NaN.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).nanmean()
+        tensor(1.2500)
         """
 
     def nanmedian(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Any:
         """
         As `median`, of what is not NaN.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).nanmedian()
+        tensor(0.5000)
         """
 
     def nansum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Sum over axes in which NaN counts as 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).nansum()
+        tensor(2.5000)
         """
 
     def narrow(self, /, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """
         The elements from `start` on, `length` of them, along an axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).narrow(0, 0, 1)
+        tensor([0.5000])
         """
 
     @property
     def nbytes(self, /) -> builtins.int:
         """
         Bytes of all elements.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).nbytes
+        24
         """
 
     @property
     def ndim(self, /) -> builtins.int:
         """
         The number of axes.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).ndim
+        2
         """
 
     def ne(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Whether different.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).ne(2.0)
+        tensor([ True, False])
         """
 
     def neg(self, /) -> Tensor:
         """
         `-x`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).neg()
+        tensor([-0.5000, -2.0000])
         """
 
     def nextafter(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         The next number of the dtype on the way to `other`. Its gradient is 1 with respect to `self` where the two differ, else 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).nextafter(2.0)
+        tensor([0.5000, 2.0000])
         """
 
     def nll_loss(self, /, target: Tensor, weight: Tensor | None=None, *, ignore_index: builtins.int=..., reduction: builtins.str='mean') -> Tensor:
         """
         Negative log-likelihood of log-probabilities.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[-0.5, -1.0]]).nll_loss(unigrad.tensor([0]))
+        tensor(0.5000)
         """
 
     def nonzero(self, /, *, as_tuple: builtins.bool=False) -> Any:
         """
         Where elements are not 0: a row of indices for each; with `as_tuple` a tensor for each axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).nonzero().tolist()
+        [[0], [1]]
         """
 
     def norm(self, /, p: Any | None=None, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         The `p`-norm over axes, or over all: `(sum |x|^p)^(1/p)`; `p` may be infinite, or `"fro"`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).norm()
+        tensor(2.0616)
         """
 
     def normalize(self, /, p: builtins.float | builtins.int=2.0, dim: builtins.int | None=None, eps: builtins.float | builtins.int=1e-12, *, axis: builtins.int | None=None) -> Tensor:
         """
         Divided by the `p`-norm along an axis, which counts as at least `eps`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).normalize(dim=0)
+        tensor([0.2425, 0.9701])
         """
 
     def nrm2(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         The root of the sum of squares, as BLAS has it: where `norm` overflows or underflows on the way, it does not. Of zeros its gradient
         is 0. [Off by at most](crate::accuracy) 4 n u of itself for n elements.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).nrm2()
+        tensor(2.0616)
         """
 
     def numel(self, /) -> builtins.int:
         """
         The number of elements.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).numel()
+        2
         """
 
     def numpy(self, /) -> Any:
         """
         The values as an array of NumPy.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).numpy().shape
+        (2, 3)
         """
 
     def one_hot(self, /, classes: builtins.int) -> Tensor:
         """
         1 at the class, 0 elsewhere, `I64`: `[.., classes]` of integers `[..]` in `0..classes`; others, negative ones too, are an error when it
         runs.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0, 2]).one_hot(3).tolist()
+        [[1, 0, 0], [0, 0, 1]]
         """
 
     def outer(self, /, other: Tensor) -> Tensor:
         """
         Every element of one vector times every element of the other: `[n, m]`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).outer(unigrad.tensor([1, 2])).tolist()
+        [[3, 6], [5, 10]]
         """
 
     def pad(self, /, pad: builtins.int | Sequence[builtins.int], mode: builtins.str='constant', value: builtins.float | builtins.int | None=None) -> Tensor:
         """
         Elements around, as PyTorch's `pad`: pairs of sizes from the last axis on, negative ones cut; `mode` is constant, reflect, replicate or
         circular.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).pad((1, 1))
+        tensor([0.0000, 0.5000, 2.0000, 0.0000])
         """
 
     def paged_update(self, /, update: Tensor, page_table: Tensor, start: Tensor) -> Tensor:
@@ -1873,33 +3025,57 @@ class Tensor:
         `start` is an integer, or a vector with one for each sequence. A position beyond the table or a page that does not exist is an error
         when it runs. Of several rows for one slot the last one stays. An assignment (`cache.assign(&cache.paged_update(..))`) writes the rows in place;
         what reads the new cache in the same evaluation reads a copy, so evaluate the assignment first.
+
+        >>> import unigrad
+        >>> unigrad.zeros(2, 4, 1, 3).paged_update(unigrad.ones(1, 2, 1, 3), unigrad.tensor([[0, 1]]), unigrad.tensor([0])).shape
+        (2, 4, 1, 3)
         """
 
     def pairwise_distance(self, /, other: Tensor, p: builtins.float | builtins.int=2.0, eps: builtins.float | builtins.int=1e-06) -> Tensor:
         """
         The `p`-norm of `self - other + eps` over the last axis; the two broadcast. Where it is 0, its gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).pairwise_distance(unigrad.tensor([1.0, 3.0]))
+        tensor(1.1180)
         """
 
     def permute(self, /, *dims: builtins.int | Sequence[builtins.int], **named: Any) -> Tensor:
         """
         Its axes in this order: one by one, as a sequence, or as `dims=`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).permute(0)
+        tensor([0.5000, 2.0000])
         """
 
     def pixel_shuffle(self, /, r: builtins.int) -> Tensor:
         """
         Channels as pixels: `[.., c * r * r, h, w]` becomes `[.., c, h * r, w * r]`, so that `out[c, h r + i, w r + j]` is channel
         `(c r + i) r + j` (Shi et al., 2016).
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 4, 2, 2).pixel_shuffle(2).shape
+        (1, 1, 4, 4)
         """
 
     def pixel_unshuffle(self, /, r: builtins.int) -> Tensor:
         """
         Pixels as channels, the way back from `pixel_shuffle`: `[.., c, h * r, w * r]` becomes `[.., c * r * r, h, w]`.
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, 4, 4).pixel_unshuffle(2).shape
+        (1, 4, 2, 2)
         """
 
     def poisson_nll_loss(self, /, target: Tensor, log_input: builtins.bool=True, full: builtins.bool=False, eps: builtins.float | builtins.int=1e-08, reduction: builtins.str='mean') -> Tensor:
         """
         `e^x - target x` where `self` is the logarithm of a rate (`log_input`), else `x - target log(x + eps)`: the negative log likelihood of counts, without
         the term that only depends on them; `full` adds it as Stirling's formula has it, for targets above 1.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).poisson_nll_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(3.2689)
         """
 
     def pow(self, /, exponent: Tensor | builtins.float | Buffer) -> Tensor:
@@ -1908,73 +3084,138 @@ class Tensor:
 
         With respect to a tensor as exponent the gradient is 0 where the base is 0 and the exponent is not negative. Where an exponent is 0, the
         mixed second derivative is `1 / base` (PyTorch: 0).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).pow(2)
+        tensor([0.2500, 4.0000])
         """
 
     def prelu(self, /, weight: Tensor) -> Tensor:
         """
         `x` above 0, `weight * x` below: one weight, or one for each channel (axis 1; of a vector, axis 0).
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).prelu(unigrad.tensor([1.0, 2.0]))
+        tensor([3., 5.])
         """
 
     def prod(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Product over axes, or over all. Of integers and bools it is `int64`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).prod()
+        tensor(1.)
         """
 
     def put(self, /, index: Tensor, values: Tensor, accumulate: builtins.bool=False) -> Tensor:
         """
         `self` with `values` at places by their row-major number, one for each; with `accumulate` they are added.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).put(unigrad.tensor([0]), unigrad.tensor([7.0]))
+        tensor([7., 2.])
+        """
+
+    def quantize(self, /, format: builtins.str='q4_0') -> Quantized:
+        """
+        The values in a storage format, each rounded as the format has it: "q4_0" (ggml's blocks of 32 elements of 4 bits along the last axis), or a dtype's name.
+
+        >>> import unigrad
+        >>> unigrad.ones(4, 64).quantize("q4_0").nbytes
+        144
         """
 
     def rad2deg(self, /) -> Tensor:
         """
         Radians as degrees.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).rad2deg()
+        tensor([ 28.6479, 114.5916])
         """
 
     def ravel(self, /) -> Tensor:
         """
         All elements as one axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).ravel()
+        tensor([1., 2., 3., 4.])
         """
 
     def realize(self, /) -> Tensor:
         """
         Computes the value now. Returns the tensor itself.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).realize()
+        tensor([0.5000, 2.0000])
         """
 
     def recip(self, /) -> Tensor:
         """
         `1 / x`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).recip()
+        tensor([2.0000, 0.5000])
         """
 
     def relu(self, /) -> Tensor:
         """
         `max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([-2.0, 3.0]).relu()
+        tensor([0., 3.])
         """
 
     def relu6(self, /) -> Tensor:
         """
         `min(max(x, 0), 6)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([True, False]).relu6()
+        tensor([1, 0])
         """
 
     def rem(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Remainder with the divisor's sign, as Python's `%`; of integers by 0: 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).rem(2.0)
+        tensor([0.5000, 0.0000])
         """
 
     def repeat(self, /, *repeats: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Copies side by side along each axis, as PyTorch's `repeat`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).repeat(2)
+        tensor([0.5000, 2.0000, 0.5000, 2.0000])
         """
 
     def repeat_interleave(self, /, repeats: Any, dim: builtins.int | None=None, *, output_size: builtins.int | None=None, axis: builtins.int | None=None) -> Tensor:
         """
         Each element several times, beside itself: as many times as `repeats` says, a number or one for each element. `output_size`, the length along `dim`
         that comes of it, is checked where it is given.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).repeat_interleave(2)
+        tensor([0.5000, 0.5000, 2.0000, 2.0000])
         """
 
     @property
     def requires_grad(self, /) -> builtins.bool:
         """
         Whether a gradient may flow through it.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, requires_grad=True).requires_grad
+        True
         """
 
     @requires_grad.setter
@@ -1984,6 +3225,10 @@ class Tensor:
     def requires_grad_(self, /, requires_grad: builtins.bool=True) -> Tensor:
         """
         From now on gradients arrive here; with `False` no more. Returns the tensor itself.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).requires_grad_()
+        tensor([0.5000, 2.0000], requires_grad=True)
         """
 
     def reshape(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
@@ -1998,51 +3243,91 @@ class Tensor:
     def reshape_as(self, /, other: Tensor) -> Tensor:
         """
         The shape of another tensor.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[0.0, 1.0, 2.0]]).reshape_as(unigrad.tensor([1.0, 0.0, 2.0]))
+        tensor([0., 1., 2.])
         """
 
     def rms_norm(self, /, weight: Tensor | None=None, eps: builtins.float | builtins.int=1e-06) -> Tensor:
         """
         `x / sqrt(mean(x²) + eps) * weight` over the last axes, as many as `weight` has; the last one without.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).rms_norm()
+        tensor([0.3430, 1.3720])
         """
 
     def roll(self, /, shifts: builtins.int | Sequence[builtins.int], dims: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Elements move along an axis, those that fall off come in on the other side; without `dims`, of all elements as one axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).roll(1)
+        tensor([2.0000, 0.5000])
         """
 
     def rope(self, /, cos: Tensor, sin: Tensor, layout: builtins.str) -> Tensor:
         """
         Rotates pairs of the last axis's features by angles: cos and sin are `[.., length, features / 2]` and broadcast (Su et al., 2021).
+
+        >>> import unigrad
+        >>> unigrad.ones(1, 1, 4, 8).rope(unigrad.ones(4, 4), unigrad.zeros(4, 4), 'half_split').shape
+        (1, 1, 4, 8)
         """
 
     def rot90(self, /, k: builtins.int=1, dims: builtins.tuple[builtins.int, builtins.int]=...) -> Tensor:
         """
         Turned by 90 degrees, `k` times, in the plane of two axes.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1, 2], [3, 4]]).rot90().tolist()
+        [[2, 4], [1, 3]]
         """
 
     def round(self, /, *, decimals: builtins.int=0) -> Tensor:
         """
         Rounded to the nearest even integer, or to so many digits after the point.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).round()
+        tensor([0., 2.])
         """
 
     def rpow(self, /, base: builtins.float | builtins.int) -> Tensor:
         """
         `base` to the power of each element.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1.0, 3.0]).rpow(2.0)
+        tensor([2., 8.])
         """
 
     def rsqrt(self, /) -> Tensor:
         """
         `1 / sqrt(x)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).rsqrt()
+        tensor([1.4142, 0.7071])
         """
 
     def rsub(self, /, other: Tensor | builtins.float | Buffer, *, alpha: Tensor | builtins.float=...) -> Tensor:
         """
         `other - alpha * x`, element by element.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).rsub(2.0)
+        tensor([1.5000, 0.0000])
         """
 
     def scatter_add(self, /, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """
         `self` with `src` added where `index` says.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).scatter_add(0, unigrad.tensor([0]), unigrad.tensor([7.0]))
+        tensor([7.5000, 2.0000])
         """
 
     def scatter_reduce(self, /, dim: builtins.int, index: Tensor, src: Tensor, reduce: builtins.str | None=None, *, include_self: builtins.bool=True, mode: builtins.str | None=None) -> Tensor:
@@ -2060,6 +3345,10 @@ class Tensor:
     def scatter_value(self, /, dim: builtins.int, index: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `scatter` of one value: a number, or a tensor of rank 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).scatter_value(0, unigrad.tensor([0]), 9.0)
+        tensor([9., 2.])
         """
 
     def searchsorted(self, /, values: Tensor | builtins.float | Buffer, right: builtins.bool=False, *, out_int32: builtins.bool=False, side: builtins.str | None=None, sorter: Tensor | None=None) -> Tensor:
@@ -2078,72 +3367,128 @@ class Tensor:
         """
         `searchsorted` in a tensor that is not sorted itself: `sorter`, integers of its shape, says which of its elements is where along the
         last axis, as `argsort` does.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3.0, 1.0]).searchsorted_with(unigrad.tensor([2.0]), False, unigrad.tensor([1, 0]))
+        tensor([1])
         """
 
     def select(self, /, dim: builtins.int, index: builtins.int) -> Tensor:
         """
         One element of an axis, which goes.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).select(0, unigrad.tensor([0]))
+        tensor(0.5000)
         """
 
     def selu(self, /) -> Tensor:
         """
         `scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).selu()
+        tensor([0.5254, 2.1014])
         """
 
     @property
     def shape(self, /) -> builtins.tuple[builtins.int, ...]:
         """
         Sizes per axis, as a tuple.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).shape
+        (2, 3)
         """
 
     def shl(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Shift to the left.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).shl(unigrad.tensor([1, 2]))
+        tensor([ 6, 20])
         """
 
     def short(self, /) -> Tensor:
         """
         As `int16`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).short()
+        tensor([0, 2], dtype=unigrad.int16)
         """
 
     def shr(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Shift to the right; the sign stays.
+
+        >>> import unigrad
+        >>> unigrad.tensor([3, 5]).shr(unigrad.tensor([1, 2]))
+        tensor([1, 1])
         """
 
     def sigmoid(self, /) -> Tensor:
         """
         `1 / (1 + e^-x)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).sigmoid()
+        tensor([0.6225, 0.8808])
         """
 
     def sign(self, /) -> Tensor:
         """
         -1, 0 or 1, and 0 of NaN, as in PyTorch; its gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([-2.0, 0.0, 3.0]).sign()
+        tensor([-1.,  0.,  1.])
         """
 
     def signbit(self, /) -> Tensor:
         """
         Whether the sign is set, also of -0 and NaN.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).signbit()
+        tensor([False, False])
         """
 
     def silu(self, /) -> Tensor:
         """
         `x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).silu()
+        tensor([0.3112, 1.7616])
         """
 
     def sin(self, /) -> Tensor:
         """
         Sine.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).sin()
+        tensor([0.4794, 0.9093])
         """
 
     def sinc(self, /) -> Tensor:
         """
         `sin(πx) / (πx)`, 1 at 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).sinc()
+        tensor([6.3662e-1, 2.7828e-8])
         """
 
     def sinh(self, /) -> Tensor:
         """
         Hyperbolic sine.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).sinh()
+        tensor([0.5211, 3.6269])
         """
 
     def size(self, /, dim: builtins.int | None=None) -> Any:
@@ -2154,11 +3499,19 @@ class Tensor:
     def smooth_l1_loss(self, /, target: Tensor, *, reduction: builtins.str='mean', beta: builtins.float | builtins.int=...) -> Tensor:
         """
         Squared where a difference is below `beta`, else absolute; Huber's loss divided by `beta`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).smooth_l1_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(0.3125)
         """
 
     def soft_margin_loss(self, /, target: Tensor, reduction: builtins.str='mean') -> Tensor:
         """
         `log(1 + e^(-y x))` with labels `y` of ±1, without overflow.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).soft_margin_loss(unigrad.tensor([1.0, 1.0]))
+        tensor(0.3005)
         """
 
     def softmax(self, /, dim: builtins.int | None=None, dtype: DType | builtins.str | builtins.type | None=None, *, axis: builtins.int | None=None) -> Tensor:
@@ -2173,61 +3526,109 @@ class Tensor:
     def softmin(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         `softmax(-x)` along an axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).softmin(dim=0)
+        tensor([0.8176, 0.1824])
         """
 
     def softplus(self, /) -> Tensor:
         """
         `log(1 + e^x)`, without overflow.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).softplus()
+        tensor([0.9741, 2.1269])
         """
 
     def softplus_with(self, /, beta: builtins.float | builtins.int, threshold: builtins.float | builtins.int) -> Tensor:
         """
         `log(1 + e^(beta x)) / beta`, and `x` itself where `beta x` is above `threshold`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).softplus_with(1.0, 1.0)
+        tensor([0.9741, 2.0000])
         """
 
     def softshrink(self, /, lambd: builtins.float | builtins.int=0.5) -> Tensor:
         """
         Toward 0 by `lambda`, and 0 within it. Of NaN the gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).softshrink()
+        tensor([0.0000, 1.5000])
         """
 
     def softsign(self, /) -> Tensor:
         """
         `x / (1 + |x|)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).softsign()
+        tensor([0.3333, 0.6667])
         """
 
     def sort(self, /, dim: builtins.int | None=None, descending: builtins.bool=False, *, stable: builtins.bool=True, axis: builtins.int | None=None) -> _Pair:
         """
         Sorted along `dim`, and where each element was, `(values, indices)`; equal elements keep their order.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).sort()]
+        [[0.5, 2.0], [0, 1]]
         """
 
     def split(self, /, split_size: builtins.int | Sequence[builtins.int] | None=None, dim: builtins.int=0, *, axis: builtins.int | None=None, split_size_or_sections: builtins.int | Sequence[builtins.int] | None=None) -> builtins.tuple[Tensor, ...]:
         """
         Parts of a size, or of several sizes, along an axis; the size is PyTorch's `split_size_or_sections`, too.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.arange(5).split(2)]
+        [[0, 1], [2, 3], [4]]
         """
 
     def sqrt(self, /) -> Tensor:
         """
         Square root.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).sqrt()
+        tensor([0.7071, 1.4142])
         """
 
     def square(self, /) -> Tensor:
         """
         `x * x`; of bools `I64`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).square()
+        tensor([0.2500, 4.0000])
         """
 
     def squeeze(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
         """
         Without axes of size 1: all of them, or those of `dim` that have it.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[0.0, 1.0, 2.0]]).squeeze()
+        tensor([0., 1., 2.])
         """
 
     def std(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Standard deviation over axes, or over all; see `var`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).std()
+        tensor(1.0607)
         """
 
     def sub(self, /, other: Tensor | builtins.float | Buffer, *, alpha: Tensor | builtins.float=...) -> Tensor:
         """
         `x - alpha * other`, element by element.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).sub(2.0)
+        tensor([-1.5000,  0.0000])
         """
 
     def sum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
@@ -2242,132 +3643,236 @@ class Tensor:
     def swapaxes(self, /, axis0: builtins.int, axis1: builtins.int) -> Tensor:
         """
         Two axes change places.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).swapaxes(0, 1).shape
+        (3, 2)
         """
 
     def t(self, /) -> Tensor:
         """
         Both axes of a matrix change places.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).t()
+        tensor([0.5000, 2.0000])
         """
 
     def take(self, /, index: Tensor, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         Elements by their numbers: of an axis with `axis` or `dim`, else of all in row-major order.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).take(unigrad.tensor([0]))
+        tensor([0.5000])
         """
 
     def take_along(self, /, dim: builtins.int, index: Tensor) -> Tensor:
         """
         As `gather`, but sizes beside the axis broadcast (NumPy's `take_along_axis`).
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).take_along(0, unigrad.tensor([0]))
+        tensor([0.5000])
         """
 
     def take_along_dim(self, /, indices: Tensor, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         Elements along an axis by their numbers, one for each element of `indices`; without an axis, of all elements.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).take_along_dim(unigrad.tensor([1, 0]))
+        tensor([2.0000, 0.5000])
         """
 
     def tan(self, /) -> Tensor:
         """
         Tangent.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).tan()
+        tensor([ 0.5463, -2.1850])
         """
 
     def tanh(self, /) -> Tensor:
         """
         Hyperbolic tangent.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).tanh()
+        tensor([0.4621, 0.9640])
         """
 
     def tanhshrink(self, /) -> Tensor:
         """
         `x - tanh(x)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).tanhshrink()
+        tensor([0.0379, 1.0360])
         """
 
     def tensor_split(self, /, indices_or_sections: Tensor | builtins.int | Sequence[builtins.int] | None=None, dim: builtins.int=0, *, axis: builtins.int | None=None, indices: Tensor | builtins.int | Sequence[builtins.int] | None=None, sections: Tensor | builtins.int | Sequence[builtins.int] | None=None) -> builtins.tuple[Tensor, ...]:
         """
         Parts along an axis: so many, or cut at these places, which are numbers or a tensor of them.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.arange(5).tensor_split(2)]
+        [[0, 1, 2], [3, 4]]
         """
 
     def threshold(self, /, threshold: Tensor | builtins.float | Buffer, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `x` above `threshold`, else `value`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).threshold(1.0, 9.0)
+        tensor([9., 2.])
         """
 
     def tile(self, /, *repeats: builtins.int | Sequence[builtins.int], **named: Any) -> Tensor:
         """
         Copies side by side along each axis, as NumPy's `tile`: as many as the numbers say, or `dims=`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).tile(2)
+        tensor([0.5000, 2.0000, 0.5000, 2.0000])
         """
 
     def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, copy: builtins.bool=False) -> Tensor:
         """
         On another device, or as another dtype, or both: `x.to("cuda")`, `x.to(unigrad.float16)`, `x.to("cuda", unigrad.float16)`, `x.to(other)`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1.5, 2.5]).to(unigrad.int32)
+        tensor([1, 2], dtype=unigrad.int32)
         """
 
     def tobytes(self, /) -> builtins.bytes:
         """
         The bytes of the elements in row-major order.
+
+        >>> import unigrad
+        >>> unigrad.tensor([1, 2], dtype=unigrad.uint8).tobytes()
+        b'\\x01\\x02'
         """
 
     def tolist(self, /) -> Any:
         """
         The values as nested lists of Python's numbers; of a tensor without axes the number.
+
+        >>> import unigrad
+        >>> unigrad.tensor(3.0).tolist()
+        3.0
         """
 
     def topk(self, /, k: builtins.int, dim: builtins.int | None=None, largest: builtins.bool=True, sorted: builtins.bool=True, *, axis: builtins.int | None=None) -> _Pair:
         """
         The `k` greatest (or least) along `dim`, sorted, and where they are, `(values, indices)`.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).topk(1)]
+        [[2.0], [1]]
         """
 
     def trace(self, /) -> Tensor:
         """
         Sum of the main diagonal of a matrix.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).trace()
+        tensor(5.)
         """
 
     def transpose(self, /, *dims: builtins.int | Sequence[builtins.int], dim0: builtins.int | None=None, dim1: builtins.int | None=None) -> Tensor:
         """
         Two axes change places, as PyTorch's; with no or several other arguments all axes are arranged anew, as NumPy's.
+
+        >>> import unigrad
+        >>> unigrad.ones(2, 3).transpose(0, 1).shape
+        (3, 2)
         """
 
     def trigamma(self, /) -> Tensor:
         """
         Second derivative of `UnaryOp::LGamma`; infinite at 0 and the negative integers.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).trigamma()
+        tensor([4.9348, 0.6449])
         """
 
     def tril(self, /, diagonal: builtins.int=0, *, k: builtins.int | None=None) -> Tensor:
         """
         What is below a diagonal, and on it; zeros elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[0.0, 1.0, 2.0]]).tril()
+        tensor([[0., 0., 0.]])
         """
 
     def triplet_margin_loss(self, /, positive: Tensor, negative: Tensor, *, margin: builtins.float | builtins.int | None=None, p: builtins.float | builtins.int | None=None, eps: builtins.float | builtins.int | None=None, swap: builtins.bool | None=None, reduction: builtins.str | None=None) -> Tensor:
         """
         `max(0, margin - d(x, positive) - d(x, negative))` over the last axis: the anchor `self` should be nearer to the positive than to the negative
         by the margin.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).triplet_margin_loss(unigrad.tensor([0.5, 1.0]), unigrad.tensor([3.0, 3.0]))
+        tensor(0.)
         """
 
     def triu(self, /, diagonal: builtins.int=0, *, k: builtins.int | None=None) -> Tensor:
         """
         What is above a diagonal, and on it; zeros elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[0.0, 1.0, 2.0]]).triu()
+        tensor([[0., 1., 2.]])
         """
 
     def trunc(self, /) -> Tensor:
         """
         Toward zero; its gradient is 0.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).trunc()
+        tensor([0., 2.])
         """
 
     def type(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
         """
         As another dtype.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).type(unigrad.int32)
+        tensor([0, 2], dtype=unigrad.int32)
         """
 
     def unbind(self, /, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Any, ...]:
         """
         The parts of size 1 along an axis, without it.
+
+        >>> import unigrad
+        >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).unbind()]
+        [0.5, 2.0]
         """
 
     def unflatten(self, /, dim: builtins.int, sizes: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         One axis as several.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).unflatten(0, (2,))
+        tensor([0.5000, 2.0000])
         """
 
     def unfold(self, /, dimension: builtins.int, size: builtins.int, step: builtins.int) -> Tensor:
         """
         Windows of `size` elements, `step` apart, along an axis: a new last axis.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).unfold(0, 2, 1)
+        tensor([[0.5000, 2.0000]])
         """
 
     def unique(self, /, sorted: builtins.bool=True, return_inverse: builtins.bool=False, return_counts: builtins.bool=False, dim: builtins.int | None=None) -> Any:
@@ -2393,21 +3898,37 @@ class Tensor:
     def unsqueeze(self, /, dim: builtins.int | None=None, *, axis: builtins.int | None=None) -> Tensor:
         """
         A new axis of size 1.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).unsqueeze(dim=0)
+        tensor([[0.5000, 2.0000]])
         """
 
     def var(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
         Variance over axes, or over all, divided by the number of elements less `correction`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).var()
+        tensor(1.1250)
         """
 
     def view(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
         """
         Another name for `reshape`; of a dtype: the same bits as that dtype.
+
+        >>> import unigrad
+        >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).view((4,))
+        tensor([1., 2., 3., 4.])
         """
 
     def where_(self, /, yes: Tensor | builtins.float | Buffer, no: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `self` where true, else `other`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
+
+        >>> import unigrad
+        >>> unigrad.tensor([True, False]).where_(1.0, 2.0)
+        tensor([1., 2.])
         """
 
     def with_gradient_hook(self, /, hook: Any) -> Tensor:
@@ -2424,11 +3945,19 @@ class Tensor:
     def xlog1py(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `self * log(1 + other)`, and 0 where `self` is 0, whatever the logarithm.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).xlog1py(2.0)
+        tensor([0.5493, 2.1972])
         """
 
     def xlogy(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
         """
         `self * log(other)`, and 0 where `self` is 0, whatever the logarithm.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).xlogy(2.0)
+        tensor([0.3466, 1.3863])
         """
 
     def to_device(self, device: Device | builtins.str, /, *, stream: builtins.int | None=None) -> Tensor:
@@ -2441,23 +3970,43 @@ class Tensor:
         """The value of a tensor with one element."""
 
     def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``abs`` in place: for all who hold this tensor."""
+        """``abs`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0, 2.0]).abs_()
+    tensor([1., 2.])"""
         ...
 
     def add_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``add`` in place: for all who hold this tensor."""
+        """``add`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).add_(0)
+    tensor([0.5000, 2.0000])"""
         ...
 
     def addbmm(self, batch1: Any, batch2: Any, *, beta: builtins.int=1, alpha: builtins.int=1) -> Tensor:
-        """``beta x + alpha`` times the sum of the products of two batches of matrices."""
+        """``beta x + alpha`` times the sum of the products of two batches of matrices.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).addbmm(unigrad.ones(2, 2, 1), unigrad.ones(2, 1, 3)).shape
+    (2, 3)"""
         ...
 
     def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``addcdiv`` in place: for all who hold this tensor."""
+        """``addcdiv`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).addcdiv_(unigrad.ones(2), unigrad.tensor([2.0, 4.0]))
+    tensor([1.5000, 1.2500])"""
         ...
 
     def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``addcmul`` in place: for all who hold this tensor."""
+        """``addcmul`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).addcmul_(unigrad.ones(2), unigrad.tensor([2.0, 4.0]))
+    tensor([3., 5.])"""
         ...
 
     def allclose(self, other: Any, rtol: builtins.float=1e-05, atol: builtins.float=1e-08, equal_nan: builtins.bool=False) -> builtins.bool:
@@ -2469,43 +4018,83 @@ class Tensor:
         ...
 
     def angle(self) -> Tensor:
-        """0 of what is not negative, pi of what is; NaN of NaN."""
+        """0 of what is not negative, pi of what is; NaN of NaN.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).angle()
+    tensor([0., 0.])"""
         ...
 
     def argwhere(self) -> Tensor:
-        """The indices of what is not 0: ``[n, ndim]``."""
+        """The indices of what is not 0: ``[n, ndim]``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).argwhere().tolist()
+    [[0], [1]]"""
         ...
 
     def bernoulli(self) -> Tensor:
-        """0 or 1, 1 with the probability that each element is."""
+        """0 or 1, 1 with the probability that each element is.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 1.0]).bernoulli()
+    tensor([0., 1.])"""
         ...
 
     def bmm(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of batches of matrices."""
+        """The matrix product of batches of matrices.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 1, 3).bmm(unigrad.ones(2, 3, 4)).shape
+    (2, 1, 4)"""
         ...
 
     def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``ceil`` in place: for all who hold this tensor."""
+        """``ceil`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5]).ceil_()
+    tensor([1.])"""
         ...
 
     def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``clamp`` in place: for all who hold this tensor."""
+        """``clamp`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0, 0.5]).clamp_(0)
+    tensor([0.0000, 0.5000])"""
         ...
 
     def clamp_max(self, max: Any) -> Tensor:
-        """At most this."""
+        """At most this.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).clamp_max(1.0)
+    tensor([0.5000, 1.0000])"""
         ...
 
     def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``clamp_max`` in place: for all who hold this tensor."""
+        """``clamp_max`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).clamp_max_(0)
+    tensor([0., 0.])"""
         ...
 
     def clamp_min(self, min: Any) -> Tensor:
-        """At least this."""
+        """At least this.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).clamp_min(1.0)
+    tensor([1., 2.])"""
         ...
 
     def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``clamp_min`` in place: for all who hold this tensor."""
+        """``clamp_min`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0, 0.0, 2.0]).clamp_min_(0)
+    tensor([0., 0., 2.])"""
         ...
 
     def combinations(self, r: builtins.int=2, with_replacement: builtins.bool=False) -> Tensor:
@@ -2517,59 +4106,115 @@ class Tensor:
         ...
 
     def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``cos`` in place: for all who hold this tensor."""
+        """``cos`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0]).cos_()
+    tensor([1.])"""
         ...
 
     def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
-        """Integrals up to each point by the trapezoidal rule."""
+        """Integrals up to each point by the trapezoidal rule.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0, 4.0]).cumulative_trapezoid()
+    tensor([1.2500, 4.2500])"""
         ...
 
     def diagonal_scatter(self, src: Tensor, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
-        """A copy with ``src`` as its diagonal."""
+        """A copy with ``src`` as its diagonal.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).diagonal_scatter(unigrad.tensor([7.0]))
+    tensor([[7., 1., 2.]])"""
         ...
 
     def dist(self, other: Any, p: builtins.float=2.0) -> Tensor:
-        """The norm of the difference."""
+        """The norm of the difference.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).dist(unigrad.tensor([1.0, 3.0]))
+    tensor(1.1180)"""
         ...
 
     def div_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``div`` in place: for all who hold this tensor."""
+        """``div`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1.0, 3.0]).div_(2.0)
+    tensor([0.5000, 1.5000])"""
         ...
 
     def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``dsplit`` names."""
+        """``tensor_split`` along the axis that ``dsplit`` names.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.ones(1, 2, 4).dsplit(2)]
+    [[[[1.0, 1.0], [1.0, 1.0]]], [[[1.0, 1.0], [1.0, 1.0]]]]"""
         ...
 
     def equal(self, other: Any) -> builtins.bool:
-        """Whether another tensor has the same shape and the same elements."""
+        """Whether another tensor has the same shape and the same elements.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).equal(unigrad.tensor([1.0, 3.0]))
+    False"""
         ...
 
     def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``erf`` in place: for all who hold this tensor."""
+        """``erf`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0]).erf_()
+    tensor([0.])"""
         ...
 
     def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``exp`` in place: for all who hold this tensor."""
+        """``exp`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0]).exp_()
+    tensor([1.])"""
         ...
 
     def fill_(self, value: builtins.float) -> Tensor:
-        """One value everywhere, for all who hold this tensor."""
+        """One value everywhere, for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).fill_(9.0)
+    tensor([9., 9.])"""
         ...
 
     def fliplr(self) -> Tensor:
-        """Reversed along the second axis."""
+        """Reversed along the second axis.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).fliplr()
+    tensor([[2., 1., 0.]])"""
         ...
 
     def flipud(self) -> Tensor:
-        """Reversed along the first axis."""
+        """Reversed along the first axis.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).flipud()
+    tensor([2.0000, 0.5000])"""
         ...
 
     def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``floor`` in place: for all who hold this tensor."""
+        """``floor`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1.5]).floor_()
+    tensor([1.])"""
         ...
 
     def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``floor_divide`` in place: for all who hold this tensor."""
+        """``floor_divide`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).floor_divide_(0)
+    tensor([0, 0])"""
         ...
 
     def gather(self, dim: Any, index: Any) -> Tensor:
@@ -2591,59 +4236,115 @@ class Tensor:
         ...
 
     def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``hsplit`` names."""
+        """``tensor_split`` along the axis that ``hsplit`` names.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).hsplit(2)]
+    [[0.5], [2.0]]"""
         ...
 
     def is_complex(self) -> Tensor:
-        """Whether the dtype is one of complex numbers: none is."""
+        """Whether the dtype is one of complex numbers: none is.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).is_complex()
+    False"""
         ...
 
     def is_floating_point(self) -> builtins.bool:
-        """Whether the dtype is one of floats."""
+        """Whether the dtype is one of floats.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).is_floating_point()
+    True"""
         ...
 
     def isneginf(self) -> Tensor:
-        """Whether each element is negative infinity."""
+        """Whether each element is negative infinity.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).isneginf()
+    tensor([False, False])"""
         ...
 
     def isposinf(self) -> Tensor:
-        """Whether each element is positive infinity."""
+        """Whether each element is positive infinity.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).isposinf()
+    tensor([False, False])"""
         ...
 
     def isreal(self) -> Tensor:
-        """Whether each element is a real number: there are no others here."""
+        """Whether each element is a real number: there are no others here.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).isreal()
+    tensor([True, True])"""
         ...
 
     def ldexp(self, other: Any) -> Tensor:
-        """``x * 2**other``."""
+        """``x * 2**other``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).ldexp(unigrad.tensor([1.0, 3.0]))
+    tensor([ 1., 16.])"""
         ...
 
     def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``lerp`` in place: for all who hold this tensor."""
+        """``lerp`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).lerp_(unigrad.ones(2), 0.25)
+    tensor([0.2500, 0.2500])"""
         ...
 
     def log_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``log`` in place: for all who hold this tensor."""
+        """``log`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1.0]).log_()
+    tensor([0.])"""
         ...
 
     def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``logical_not`` in place: for all who hold this tensor."""
+        """``logical_not`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([True, False]).logical_not_()
+    tensor([False,  True])"""
         ...
 
     def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``masked_fill`` in place: for all who hold this tensor."""
+        """``masked_fill`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).masked_fill_(unigrad.tensor([True, False]), 9.0)
+    tensor([9., 1.])"""
         ...
 
     def mm(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of matrices."""
+        """The matrix product of matrices.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).mm(unigrad.ones(3, 4)).shape
+    (2, 4)"""
         ...
 
     def msort(self) -> Tensor:
-        """Sorted along the first axis."""
+        """Sorted along the first axis.
+
+    >>> import unigrad
+    >>> unigrad.tensor([True, False]).msort()
+    tensor([False,  True])"""
         ...
 
     def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``mul`` in place: for all who hold this tensor."""
+        """``mul`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1.0, 3.0]).mul_(2.0)
+    tensor([2., 6.])"""
         ...
 
     def multinomial(self, num_samples: builtins.int, replacement: builtins.bool=False) -> Tensor:
@@ -2655,67 +4356,127 @@ class Tensor:
         ...
 
     def mv(self, *args: Any, **kwargs: Any) -> Tensor:
-        """The matrix product of a matrix and a vector."""
+        """The matrix product of a matrix and a vector.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).mv(unigrad.ones(3))
+    tensor([3., 3.])"""
         ...
 
     def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
         """As `quantile`, of what is not NaN.
 
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).nanquantile(0.5)
+    tensor(1.2500)
+
     Several ``q`` give a first axis."""
         ...
 
     def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``neg`` in place: for all who hold this tensor."""
+        """``neg`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1.0]).neg_()
+    tensor([-1.])"""
         ...
 
     def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+        """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).new_empty((2, 2)).shape
+    (2, 2)"""
         ...
 
     def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-        """A tensor of this size with one value; of the same dtype and device unless they are given."""
+        """A tensor of this size with one value; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).new_full((3,), 7.0)
+    tensor([7., 7., 7.])"""
         ...
 
     def new_ones(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-        """A tensor of this size, filled with 1; of the same dtype and device unless they are given."""
+        """A tensor of this size, filled with 1; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).new_ones(2)
+    tensor([1., 1.])"""
         ...
 
     def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-        """A tensor of data; of the same dtype and device unless they are given."""
+        """A tensor of data; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).new_tensor([1.0, 2.0])
+    tensor([1., 2.])"""
         ...
 
     def new_zeros(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-        """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+        """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).new_zeros(2)
+    tensor([0., 0.])"""
         ...
 
     def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
-        """Normally distributed numbers, for all who hold this tensor."""
+        """Normally distributed numbers, for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).normal_().shape
+    (2,)"""
         ...
 
     def positive(self) -> Tensor:
-        """The tensor itself."""
+        """The tensor itself.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).positive()
+    tensor([0.5000, 2.0000])"""
         ...
 
     def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``pow`` in place: for all who hold this tensor."""
+        """``pow`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).pow_(0)
+    tensor([1., 1.])"""
         ...
 
     def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
         """The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
 
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).quantile(0.5)
+    tensor(1.2500)
+
     Several ``q`` give a first axis."""
         ...
 
     def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``reciprocal`` in place: for all who hold this tensor."""
+        """``reciprocal`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([4.0]).reciprocal_()
+    tensor([0.2500])"""
         ...
 
     def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``relu`` in place: for all who hold this tensor."""
+        """``relu`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0]).relu_()
+    tensor([0.])"""
         ...
 
     def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``remainder`` in place: for all who hold this tensor."""
+        """``remainder`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).remainder_(0)
+    tensor([0, 0])"""
         ...
 
     def renorm(self, p: Any, dim: Any, maxnorm: Any) -> Tensor:
@@ -2727,31 +4488,59 @@ class Tensor:
         ...
 
     def round_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``round`` in place: for all who hold this tensor."""
+        """``round`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1.6]).round_()
+    tensor([2.])"""
         ...
 
     def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``rsqrt`` in place: for all who hold this tensor."""
+        """``rsqrt`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([4.0]).rsqrt_()
+    tensor([0.5000])"""
         ...
 
     def scatter(self, dim: Any, index: Any, src: Tensor | None=None, *, value: builtins.float | None=None, reduce: builtins.bool | None=None) -> Tensor:
-        """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
+        """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).scatter(0, unigrad.tensor([2]), unigrad.tensor([5.0]))
+    tensor([0., 0., 5.])"""
         ...
 
     def select_scatter(self, src: Tensor, dim: Any, index: Any) -> Tensor:
-        """A copy with ``src`` as element ``index`` along ``dim``."""
+        """A copy with ``src`` as element ``index`` along ``dim``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).select_scatter(unigrad.tensor([7.0]), 1, unigrad.tensor([0]))
+    tensor([[7., 1., 2.]])"""
         ...
 
     def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sigmoid`` in place: for all who hold this tensor."""
+        """``sigmoid`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0]).sigmoid_()
+    tensor([0.5000])"""
         ...
 
     def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sign`` in place: for all who hold this tensor."""
+        """``sign`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-3.0]).sign_()
+    tensor([-1.])"""
         ...
 
     def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sin`` in place: for all who hold this tensor."""
+        """``sin`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0]).sin_()
+    tensor([0.])"""
         ...
 
     def slice_scatter(self, src: Tensor, dim: builtins.int=0, start: Any=None, end: Any=None, step: builtins.int=1) -> Tensor:
@@ -2763,23 +4552,43 @@ class Tensor:
         ...
 
     def split_with_sizes(self, split_sizes: Any, dim: builtins.int=0) -> Tensor:
-        """Parts of these sizes along ``dim``."""
+        """Parts of these sizes along ``dim``.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).split_with_sizes([1, 1])]
+    [[0.5], [2.0]]"""
         ...
 
     def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sqrt`` in place: for all who hold this tensor."""
+        """``sqrt`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([9.0]).sqrt_()
+    tensor([3.])"""
         ...
 
     def square_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``square`` in place: for all who hold this tensor."""
+        """``square`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3.0]).square_()
+    tensor([9.])"""
         ...
 
     def std_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
-        """The standard deviation and the mean."""
+        """The standard deviation and the mean.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.ones(1, 2, 4).std_mean()]
+    [0.0, 1.0]"""
         ...
 
     def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sub`` in place: for all who hold this tensor."""
+        """``sub`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).sub_(0)
+    tensor([0.5000, 2.0000])"""
         ...
 
     def sum_to_size(self, *size: Any) -> Tensor:
@@ -2791,7 +4600,11 @@ class Tensor:
         ...
 
     def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``tanh`` in place: for all who hold this tensor."""
+        """``tanh`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0]).tanh_()
+    tensor([0.])"""
         ...
 
     def tensordot(self, other: Any, dims: builtins.int=2, other_axes: Any=None, *, dim: Any=None) -> Tensor:
@@ -2803,31 +4616,59 @@ class Tensor:
         ...
 
     def trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
-        """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``."""
+        """The integral along ``dim`` by the trapezoidal rule: between points ``dx`` apart, or at ``x``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).trapezoid()
+    tensor(1.2500)"""
         ...
 
     def trapz(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1) -> Tensor:
-        """``trapezoid`` by its older name."""
+        """``trapezoid`` by its older name.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).trapz()
+    tensor(1.2500)"""
         ...
 
     def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``tril`` in place: for all who hold this tensor."""
+        """``tril`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).tril_(0)
+    tensor([[0., 0., 0.]])"""
         ...
 
     def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``triu`` in place: for all who hold this tensor."""
+        """``triu`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).triu_(0)
+    tensor([[0., 1., 2.]])"""
         ...
 
     def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``trunc`` in place: for all who hold this tensor."""
+        """``trunc`` in place: for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.5]).trunc_()
+    tensor([-1.])"""
         ...
 
     def type_as(self, other: Any) -> Tensor:
-        """In another tensor's dtype."""
+        """In another tensor's dtype.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).type_as(unigrad.tensor([1, 2]))
+    tensor([0, 2])"""
         ...
 
     def uniform_(self, from_: builtins.float=0.0, to: builtins.float=1.0) -> Tensor:
-        """Uniformly distributed numbers, for all who hold this tensor."""
+        """Uniformly distributed numbers, for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).uniform_().shape
+    (2,)"""
         ...
 
     def unravel_index(self, shape: Any) -> Tensor:
@@ -2839,23 +4680,43 @@ class Tensor:
         ...
 
     def var_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
-        """The variance and the mean."""
+        """The variance and the mean.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).var_mean()]
+    [1.125, 1.25]"""
         ...
 
     def vdot(self, other: Any) -> Tensor:
-        """The dot product of two vectors."""
+        """The dot product of two vectors.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).vdot(unigrad.tensor([1.0, 3.0]))
+    tensor(6.5000)"""
         ...
 
     def view_as(self, other: Any) -> Tensor:
-        """In another tensor's shape."""
+        """In another tensor's shape.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).view_as(unigrad.tensor([1.0, 0.0, 2.0]))
+    tensor([0., 1., 2.])"""
         ...
 
     def vsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-        """``tensor_split`` along the axis that ``vsplit`` names."""
+        """``tensor_split`` along the axis that ``vsplit`` names.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).vsplit(2)]
+    [[[1.0, 2.0]], [[3.0, 4.0]]]"""
         ...
 
     def zero_(self) -> Tensor:
-        """Zeros, for all who hold this tensor."""
+        """Zeros, for all who hold this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).zero_()
+    tensor([0., 0.])"""
         ...
     absolute = abs
     arccos = acos
@@ -2922,9 +4783,14 @@ def _rebuild(bytes: builtins.bytes, dtype: DType | builtins.str | builtins.type,
     A tensor out of a pickle: on its device, or on the default one where that is missing.
     """
 
-def _run_command(arguments: Sequence[builtins.str], program: builtins.str | Any[builtins.str]) -> builtins.int:
+def _run_command(arguments: Sequence[builtins.str], program: builtins.str | PathLike[builtins.str]) -> builtins.int:
     """
     Runs the command with these arguments, of which the first is its name; returns the exit status. `program` is the script that starts it anew.
+    """
+
+def _scan(body: Any, states: Sequence[Tensor], xs: Sequence[Tensor], length: builtins.int | None, reverse: builtins.bool) -> builtins.list[Tensor]:
+    """
+    The last states, and the sequences of what the steps gave, behind each other: `body(states.., elements..)` gives new states, then what goes into sequences.
     """
 
 def _set_grad_enabled(enabled: builtins.bool) -> None:

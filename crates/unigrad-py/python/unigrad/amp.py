@@ -10,6 +10,7 @@ unigrad.bfloat16
 import functools
 
 from . import _check
+from ._told import named
 from ._unigrad import Autocast as _Autocast
 from ._unigrad import DType, Fp8Recipe, _optim
 from .optim.optimizer import Optimizer
@@ -75,6 +76,7 @@ class GradScaler:
     (0.0, 65536.0)
     """
 
+    @named
     def __init__(self, device=None, init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
         from . import default_device
 

@@ -1,4 +1,4 @@
-"""Functions of functions, by the names of ``torch.func``: ``vmap``, ``grad``, ``vjp``, ``jvp``, ``jacrev``, ``hessian``.
+"""Functions of functions, by the names of ``torch.func``: ``vmap``, ``grad``, ``vjp``, ``jvp``, ``jacrev``, ``hessian``; and ``scan``, by that of JAX.
 
 Arguments and results may be tensors, and tuples, lists and dicts of them. A result is lazy like any other: nothing is computed before it is read.
 
@@ -16,7 +16,7 @@ from ._unigrad import Tensor
 from ._unigrad import grad as _grad
 from ._unigrad import zeros as _zeros
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacrev", "jvp", "scan", "vjp", "vmap"]
 
 
 def _numbers(argnums, n_args):
@@ -107,7 +107,7 @@ def vjp(func, *primals):
     [2.0, 40.0]
     """
     _must_call(func)
-    leaves, build = _tree.only_tensors(primals, "a primal")
+    leaves, build = _tree.only_tensors(primals, "argument 'primals'")
     own = [_own(leaf) for leaf in leaves]
     results = func(*build(own))
     outputs, _ = _tree.only_tensors(results, "a result")
@@ -130,8 +130,8 @@ def jvp(func, primals, tangents):
     [2.0, 4.0]
     """
     _must_call(func)
-    leaves, build = _tree.only_tensors(primals, "a primal")
-    directions, _ = _tree.only_tensors(tangents, "a tangent")
+    leaves, build = _tree.only_tensors(primals, "argument 'primals'")
+    directions, _ = _tree.only_tensors(tangents, "argument 'tangents'")
     rebuilt = []
 
     def flat(*tensors):
@@ -141,6 +141,45 @@ def jvp(func, primals, tangents):
 
     values, changes = _unigrad._jvp(flat, leaves, directions)
     return rebuilt[0](values), rebuilt[0](changes)
+
+
+def scan(body, init, xs=None, length=None, reverse=False):
+    """A function applied to each element of sequences (along axis 0), with a state that it hands on: one op, whatever the length, as ``jax.lax.scan``.
+
+    ``body(state, x)`` gives the next state and what goes into a sequence (or ``None``); returns the last state and the sequences of what the steps gave. It is
+    called once, with stand-ins, and must not read values. Without ``xs`` there are ``length`` steps; with ``reverse`` they go from the last element to the first.
+    Structures of tensors are taken and given for either.
+
+    >>> import unigrad
+    >>> last, sums = unigrad.scan(lambda total, x: (total + x, total + x), unigrad.tensor(0.0), unigrad.tensor([1.0, 2.0, 3.0]))
+    >>> last.item(), sums.tolist()
+    (6.0, [1.0, 3.0, 6.0])
+    """
+    if not callable(body):
+        raise TypeError(f"argument 'body': a function is wanted, not {type(body).__name__}")
+    states, state_of = _tree.only_tensors(init, "argument 'init'")
+    elements, element_of = ([], lambda given: None) if xs is None else _tree.only_tensors(xs, "argument 'xs'")
+    if length is not None and (isinstance(length, bool) or not isinstance(length, int) or length < 0):
+        raise TypeError(f"argument 'length': an integer, 0 or more, is wanted, not {length!r}")
+    if length is None and not elements:
+        raise TypeError("argument 'length' is missing: no sequence tells how many steps there are")
+    if not isinstance(reverse, bool):
+        raise TypeError(f"argument 'reverse': a bool is wanted, not {type(reverse).__name__}")
+    rebuilt = []
+
+    def flat(*tensors):
+        given = body(state_of(tensors[: len(states)]), element_of(tensors[len(states) :]))
+        if not isinstance(given, tuple) or len(given) != 2:
+            raise TypeError(f"the body of a scan is to give a state and what goes into a sequence (or None), not {type(given).__name__}")
+        after, _ = _tree.only_tensors(given[0], "the state of a scan's body")
+        results, rebuild = ([], lambda given: None) if given[1] is None else _tree.only_tensors(given[1], "a result of a scan's body")
+        if len(after) != len(states):
+            raise ValueError(f"the body of a scan gives a state of {len(after)} tensors, for one of {len(states)}")
+        rebuilt[:] = [rebuild]
+        return (*after, *results)
+
+    values = _unigrad._scan(flat, states, elements, length, reverse)
+    return state_of(values[: len(states)]), rebuilt[0](values[len(states) :])
 
 
 def jacrev(func, argnums=0):

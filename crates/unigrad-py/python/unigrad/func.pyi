@@ -41,6 +41,18 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any) -> Any:
     >>> unigrad.func.jvp(lambda x: x.square(), (x,), (unigrad.ones(2),))[1].tolist()
     [2.0, 4.0]"""
     ...
+def scan(body: Any, init: Any, xs: Any=None, length: Any=None, reverse: builtins.bool=False) -> Any:
+    """A function applied to each element of sequences (along axis 0), with a state that it hands on: one op, whatever the length, as ``jax.lax.scan``.
+
+    ``body(state, x)`` gives the next state and what goes into a sequence (or ``None``); returns the last state and the sequences of what the steps gave. It is
+    called once, with stand-ins, and must not read values. Without ``xs`` there are ``length`` steps; with ``reverse`` they go from the last element to the first.
+    Structures of tensors are taken and given for either.
+
+    >>> import unigrad
+    >>> last, sums = unigrad.scan(lambda total, x: (total + x, total + x), unigrad.tensor(0.0), unigrad.tensor([1.0, 2.0, 3.0]))
+    >>> last.item(), sums.tolist()
+    (6.0, [1.0, 3.0, 6.0])"""
+    ...
 def jacrev(func: Callable[..., Any], argnums: builtins.int=0) -> Any:
     """A function that gives all derivatives of ``func``'s results by its argument's elements: shape ``result.shape + argument.shape``.
 

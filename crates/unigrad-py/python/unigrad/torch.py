@@ -7,14 +7,18 @@ import functools
 
 import unigrad as _u
 
+from ._told import named
+
 __all__ = ["from_torch", "to_torch", "wrap"]
 
 
+@named
 def from_torch(tensor, /):
     """A tensor that uses a PyTorch tensor's memory; see `unigrad.from_dlpack`. Gradients end here: `wrap` lets them through."""
     return _u.from_dlpack(tensor.detach())
 
 
+@named
 def to_torch(tensor, /):
     """A PyTorch tensor that uses a tensor's memory, which is not to be written: ``to_torch(x).clone()`` may be. Gradients end here."""
     import torch

@@ -22,7 +22,9 @@ from .nn.module import Module
 from .optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from .optim.optimizer import Optimizer
 
-__all__ = ["EMA", "SWA", "Callback", "EarlyStopping", "KeepBest", "Network", "Run", "TensorBoard", "Trainer"]
+__all__ = [
+    "EMA", "SWA", "BatchSizes", "Callback", "EarlyStopping", "KeepBest", "LRCurve", "Network", "Run", "TensorBoard", "Trainer", "compare_runs",
+]  # fmt: skip
 
 
 class Callback:
@@ -115,6 +117,33 @@ class Run:
     seconds: list = field(default_factory=list)
     step_losses: list = field(default_factory=list)
     profile: str = None
+
+
+@dataclass
+class LRCurve:
+    """What learning rates did: ``points`` are pairs of a rate and a smoothed loss; ``suggestion`` is the rate at which it falls fastest, or ``None``."""
+
+    points: list
+    suggestion: float
+
+
+@dataclass
+class BatchSizes:
+    """What batch sizes took: ``best`` is the greatest that fits; ``tried`` has each size with the most bytes in use and the seconds of a step."""
+
+    best: int
+    tried: list
+
+
+def compare_runs(runs, path=None):
+    """A page (HTML) that shows the curves and figures of several runs, each by its folder, and the settings in which they differ; written to ``path``, if one is given."""
+    if isinstance(runs, (str, bytes)) or not hasattr(runs, "__iter__"):
+        raise TypeError(f"argument 'runs': folders of runs are wanted, not {_check._kind(runs)}")
+    page = _train.compare_runs([_path("runs", run) for run in runs])
+    if path is not None:
+        with open(_path("path", path), "w", encoding="utf-8") as file:
+            file.write(page)
+    return page
 
 
 class _Stepper(Callback):
@@ -251,12 +280,69 @@ class Trainer:
         Another step is a function ``step(model, batch)``, which returns a loss, or a loss, a prediction and a target (for metrics); ``loss`` is then ``None``.
         An exception leaves the model as it was before the step that failed.
         """
+        learner, device = self._learner(model, loss, optimizer, step)
+        callbacks = list(self.callbacks)
+        if self.scheduler is not None:
+            callbacks.append(_Stepper(self.scheduler, self.scheduler_per_step))
+        came = _train.fit(
+            *learner,
+            self._source("train", train),
+            None if validation is None else self._source("validation", validation),
+            [metric._inner for metric in self.metrics],
+            callbacks,
+            device,
+            self._given(),
+        )
+        return Run(**came)
+
+    def find_lr(self, model, loss, optimizer, train, *, step=None, start=1e-7, end=10.0, steps=100, smoothing=0.9, diverged=4.0):
+        """Tries learning rates from ``start`` to ``end`` (Smith, 2017), a step each, until the loss is ``diverged`` times its least. Returns an ``LRCurve``; the
+        model, the optimizer and random numbers are afterwards what they were.
+
+        >>> import unigrad as ug
+        >>> ug.manual_seed(0) and None
+        >>> x = ug.randn(64, 2)
+        >>> model = ug.nn.Linear(2, 1)
+        >>> optimizer = ug.optim.SGD(model.parameters(), lr=1.0)
+        >>> curve = ug.Trainer().find_lr(model, ug.nn.MSELoss(), optimizer, [(x, x.sum(1, keepdim=True))], start=1e-4)
+        >>> 1e-3 < curve.suggestion < 10.0
+        True
+        """
+        learner, device = self._learner(model, loss, optimizer, step)
+        rates = _check.number("start", start, above=0.0), _check.number("end", end, above=0.0)
+        if rates[1] <= rates[0]:
+            raise ArgumentError(f"argument 'end' is {end}, and 'start' is {start}\n help: give a greater 'end'")
+        if _check.number("smoothing", smoothing, 0.0) >= 1.0:
+            raise ArgumentError(f"argument 'smoothing' is {smoothing}\n help: use a number from 0 to below 1")
+        limits = _check.whole("steps", steps, 2), float(smoothing), _check.number("diverged", diverged, above=1.0)
+        return LRCurve(*_train.find_lr(*learner, self._source("train", train), device, self._given(), (*rates, *limits)))
+
+    def find_batch_size(self, model, loss, optimizer, make, *, step=None, first=1, most=65536):
+        """The greatest batch whose step fits into memory, by doubling from ``first`` up to ``most``; ``make(n)`` makes a batch of ``n`` items. Returns
+        ``BatchSizes``; the model, the optimizer and random numbers are afterwards what they were.
+
+        >>> import unigrad as ug
+        >>> model = ug.nn.Linear(2, 1)
+        >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+        >>> found = ug.Trainer().find_batch_size(model, ug.nn.MSELoss(), optimizer, lambda n: (ug.randn(n, 2), ug.randn(n, 1)), most=8)
+        >>> found.best, [n for n, _, _ in found.tried]
+        (8, [1, 2, 4, 8])
+        """
+        learner, device = self._learner(model, loss, optimizer, step)
+        sizes = _check.positive("first", first), _check.positive("most", most)
+        return BatchSizes(*_train.find_batch_size(*learner, _check.call("make", make), device, self._given(), *sizes))
+
+    def _given(self):
+        return {name: value for name, value in self.settings.items() if value is not None}
+
+    def _learner(self, model, loss, optimizer, step):
+        """What learns, as the native trainer takes it, and the device."""
         if not isinstance(model, Module):
             raise TypeError(f"argument 'model': a Module is wanted, not {_check._kind(model)}")
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"argument 'optimizer': one of `unigrad.optim` is wanted, not {_check._kind(optimizer)}")
         step = self._step_of(loss) if step is None else _check.call("step", step)
-        parameters = [(name, value) for name, value in model.named_parameters()]
+        parameters = list(model.named_parameters())
         if not parameters:
             raise ArgumentError("argument 'model' has no parameters\n help: give one that learns")
         device = parameters[0][1].device if self.device is None else self.device
@@ -269,24 +355,8 @@ class Trainer:
                 raise TypeError(f"argument 'step': it returned a {_check._kind(value)}; a loss, a tensor of one element, is wanted")
             return value, _items(batch), scored
 
-        callbacks = list(self.callbacks)
-        if self.scheduler is not None:
-            callbacks.append(_Stepper(self.scheduler, self.scheduler_per_step))
-        came = _train.fit(
-            run_step,
-            model.train,
-            optimizer._update_settings,
-            parameters,
-            [(name, buffer) for name, buffer in model.named_buffers()],
-            optimizer._inner,
-            self._source("train", train),
-            None if validation is None else self._source("validation", validation),
-            [metric._inner for metric in self.metrics],
-            callbacks,
-            device,
-            {name: value for name, value in self.settings.items() if value is not None},
-        )
-        return Run(**came)
+        buffers = list(model.named_buffers())
+        return (run_step, model.train, optimizer._update_settings, parameters, buffers, optimizer._inner), device
 
     @staticmethod
     def _step_of(loss):

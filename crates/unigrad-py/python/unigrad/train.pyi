@@ -83,6 +83,21 @@ class Run:
     profile: Any
     def __init__(self, history: Any, ended: Any, n_steps: Any, lr: Any=..., seconds: Any=..., step_losses: Any=..., profile: Any=None) -> None: ...
     def __repr__(self) -> builtins.str: ...
+class LRCurve:
+    """What learning rates did: ``points`` are pairs of a rate and a smoothed loss; ``suggestion`` is the rate at which it falls fastest, or ``None``."""
+    points: Any
+    suggestion: Any
+    def __init__(self, points: Any, suggestion: Any) -> None: ...
+    def __repr__(self) -> builtins.str: ...
+class BatchSizes:
+    """What batch sizes took: ``best`` is the greatest that fits; ``tried`` has each size with the most bytes in use and the seconds of a step."""
+    best: Any
+    tried: Any
+    def __init__(self, best: Any, tried: Any) -> None: ...
+    def __repr__(self) -> builtins.str: ...
+def compare_runs(runs: Any, path: builtins.str | PathLike[builtins.str] | None=None) -> Any:
+    """A page (HTML) that shows the curves and figures of several runs, each by its folder, and the settings in which they differ; written to ``path``, if one is given."""
+    ...
 class Trainer:
     """A loop that trains a model, and what belongs to a run: validation, metrics, callbacks, checkpoints and exact resume, a history, a report.
 
@@ -102,4 +117,28 @@ class Trainer:
 
         Another step is a function ``step(model, batch)``, which returns a loss, or a loss, a prediction and a target (for metrics); ``loss`` is then ``None``.
         An exception leaves the model as it was before the step that failed."""
+        ...
+    def find_lr(self, model: _Module, loss: Callable[..., Any] | None, optimizer: _Optimizer, train: Any, *, step: Any=None, start: builtins.float=1e-07, end: builtins.float=10.0, steps: builtins.int=100, smoothing: builtins.float=0.9, diverged: builtins.float=4.0) -> Any:
+        """Tries learning rates from ``start`` to ``end`` (Smith, 2017), a step each, until the loss is ``diverged`` times its least. Returns an ``LRCurve``; the
+        model, the optimizer and random numbers are afterwards what they were.
+
+        >>> import unigrad as ug
+        >>> ug.manual_seed(0) and None
+        >>> x = ug.randn(64, 2)
+        >>> model = ug.nn.Linear(2, 1)
+        >>> optimizer = ug.optim.SGD(model.parameters(), lr=1.0)
+        >>> curve = ug.Trainer().find_lr(model, ug.nn.MSELoss(), optimizer, [(x, x.sum(1, keepdim=True))], start=1e-4)
+        >>> 1e-3 < curve.suggestion < 10.0
+        True"""
+        ...
+    def find_batch_size(self, model: _Module, loss: Callable[..., Any] | None, optimizer: _Optimizer, make: Any, *, step: Any=None, first: builtins.int=1, most: builtins.int=65536) -> Any:
+        """The greatest batch whose step fits into memory, by doubling from ``first`` up to ``most``; ``make(n)`` makes a batch of ``n`` items. Returns
+        ``BatchSizes``; the model, the optimizer and random numbers are afterwards what they were.
+
+        >>> import unigrad as ug
+        >>> model = ug.nn.Linear(2, 1)
+        >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+        >>> found = ug.Trainer().find_batch_size(model, ug.nn.MSELoss(), optimizer, lambda n: (ug.randn(n, 2), ug.randn(n, 1)), most=8)
+        >>> found.best, [n for n, _, _ in found.tried]
+        (8, [1, 2, 4, 8])"""
         ...

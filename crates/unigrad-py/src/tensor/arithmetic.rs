@@ -29,12 +29,20 @@ sums!(
     /// [4.0, 4.0]
     add,
     /// `x - alpha * other`, element by element.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).sub(2.0)
+    /// tensor([-1.5000,  0.0000])
     sub,
 );
 
 #[pymethods]
 impl PyTensor {
     /// `other - alpha * x`, element by element.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).rsub(2.0)
+    /// tensor([1.5000, 0.0000])
     #[pyo3(signature = (other, *, alpha=Factor::ONE))]
     fn rsub<'py>(slf: &Bound<'py, PyTensor>, other: Bound<'py, PyAny>, alpha: Factor<'py>) -> PyResult<Bound<'py, PyAny>> {
         // The operator would not name the argument.
@@ -43,6 +51,10 @@ impl PyTensor {
     }
 
     /// `self` between limits; one of them may be left out.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([-1.0, 0.5, 2.0]).clamp(0, 1)
+    /// tensor([0.0000, 0.5000, 1.0000])
     #[pyo3(signature = (min=None, max=None))]
     fn clamp(&self, py: Python<'_>, min: Option<Other>, max: Option<Other>) -> PyResult<PyTensor> {
         let x: &Tensor = self.tensor();
@@ -57,12 +69,20 @@ impl PyTensor {
     }
 
     /// Rounded to the nearest even integer, or to so many digits after the point.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).round()
+    /// tensor([0., 2.])
     #[pyo3(signature = (*, decimals=0))]
     fn round(&self, py: Python<'_>, decimals: i32) -> PyResult<PyTensor> {
         made(py, || if decimals == 0 { self.tensor().round() } else { self.tensor().round_decimals(decimals) })
     }
 
     /// `beta * self + alpha * a @ b`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.zeros(2).addmm(unigrad.ones(1, 3), unigrad.ones(3, 2)).tolist()
+    /// [[3.0, 3.0]]
     #[pyo3(signature = (mat1, mat2, *, beta=1.0, alpha=1.0))]
     fn addmm(&self, py: Python<'_>, mat1: &PyTensor, mat2: &PyTensor, beta: f64, alpha: f64) -> PyResult<PyTensor> {
         made(py, || match (beta, alpha) {
@@ -72,6 +92,10 @@ impl PyTensor {
     }
 
     /// Quotient; with `rounding_mode` "floor" or "trunc" rounded.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).div(2.0)
+    /// tensor([0.2500, 1.0000])
     #[pyo3(signature = (other, *, rounding_mode=None))]
     fn div(&self, py: Python<'_>, other: Other, rounding_mode: Option<&str>) -> PyResult<PyTensor> {
         let other = other.beside(py, self.tensor())?;

@@ -1,11 +1,11 @@
 //! NumPy's indexing.
 //!
-//! In: integers, slices, `None`, `...`, masks, arrays of integers, alone or together. Out: the part, or the tensor with another part.
+//! In: integers, slices, `None`, `...`, bools, masks, arrays and sequences of integers, alone or together. Out: the part, or the tensor with another part.
 //! Always: an assignment gives the object another value; what was computed from the old one stays. A parameter is assigned inside `no_grad`.
 
 use super::{PyTensor, data, made};
 use crate::{
-    arguments::{Other, of_argument},
+    arguments::{Other, is_list, of_argument},
     error::{OrRaise, argument},
     exit::Release,
     origin::here,
@@ -14,7 +14,7 @@ use pyo3::{
     exceptions::PyTypeError,
     intern,
     prelude::*,
-    types::{PyBool, PyEllipsis, PyInt, PyIterator, PyList, PySlice, PyString, PyTuple},
+    types::{PyBool, PyBytes, PyEllipsis, PyInt, PyIterator, PySlice, PyString, PyTuple},
 };
 use unigrad::tensor::{DType, IndexItem, Operand, Tensor};
 
@@ -56,8 +56,10 @@ fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
     if entry.is_none() {
         return Ok(IndexItem::NewAxis);
     }
-    if entry.is_instance_of::<PyBool>() {
-        return Err(PyTypeError::new_err("a bool beside other entries is no index: use a mask of one axis"));
+    if let Ok(truth) = entry.cast::<PyBool>() {
+        // A mask without axes: a new axis, of one element or of none.
+        let device = x.device().or_raise(py)?;
+        return Ok(IndexItem::Tensor(Tensor::full_int([], truth.is_true().into(), DType::Bool, &device)));
     }
     if entry.is_instance_of::<PyInt>() {
         return Ok(IndexItem::At(entry.extract()?));
@@ -76,20 +78,19 @@ fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
     if let Ok(tensor) = entry.cast::<PyTensor>() {
         return index_tensor(tensor.get().tensor().clone());
     }
-    if data::is_array(entry) || entry.is_instance_of::<PyList>() {
+    // Bytes have a buffer as arrays do, and are text.
+    if !entry.is_instance_of::<PyBytes>() && (data::is_array(entry) || is_list(entry)) {
         let device = x.device().or_raise(py)?;
         let tensor = data::of_object(entry, None, device)?;
-        // A list without elements names none.
+        // A sequence without elements names none.
         let tensor = if tensor.numel() == 0 && tensor.dtype().is_float() { tensor.cast(DType::I64) } else { tensor };
         return index_tensor(tensor);
     }
-    if !entry.is_instance_of::<PyString>()
-        && let Ok(at) = entry.call_method0("__index__")
-    {
+    if let Ok(at) = entry.call_method0("__index__") {
         return Ok(IndexItem::At(at.extract()?));
     }
     let kind = entry.get_type().name()?;
-    Err(PyTypeError::new_err(format!("an index is an integer, a slice, None, ..., a mask or integers, not {kind}")))
+    Err(PyTypeError::new_err(format!("an index is an integer, a slice, None, ..., a mask or a sequence of integers, not {kind}")))
 }
 
 fn index_tensor(tensor: Tensor) -> PyResult<IndexItem> {
@@ -162,6 +163,10 @@ impl PyTensor {
     }
 
     /// The tensor with `values` where `indices` point, a tuple of what `x[..]` takes; with `accumulate` they are added to what is there.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).index_put(unigrad.tensor([1, 0]), unigrad.tensor([7.0]))
+    /// tensor([7., 7.])
     #[pyo3(signature = (indices, values, accumulate=false))]
     fn index_put(&self, py: Python<'_>, indices: &Bound<'_, PyAny>, values: &PyTensor, accumulate: bool) -> PyResult<PyTensor> {
         let items = of_argument(py, "indices", items(indices, self.tensor()))?;

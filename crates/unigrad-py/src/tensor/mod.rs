@@ -13,6 +13,7 @@ mod nets;
 mod operators;
 mod ops;
 mod order;
+mod quantized;
 mod read;
 mod reduce;
 mod scatter;
@@ -32,6 +33,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyTuple},
 };
+pub(crate) use quantized::PyQuantized;
 use unigrad::tensor::Tensor;
 
 /// An n-dimensional array on a device.
@@ -86,7 +88,7 @@ pub(crate) fn all_made(py: Python<'_>, op: impl FnOnce() -> Vec<Tensor>) -> PyRe
 
 /// How a loss is reduced, by PyTorch's names.
 pub(crate) fn reduction(py: Python<'_>, name: &str) -> PyResult<unigrad::tensor::Reduction> {
-    ops::named_reduction(py, name)
+    of_argument(py, "reduction", ops::named_reduction(py, name))
 }
 
 /// As a tuple.
@@ -112,6 +114,10 @@ impl PyTensor {
     }
 
     /// Sizes per axis, as a tuple.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, 3).shape
+    /// (2, 3)
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.0.shape())
@@ -127,46 +133,78 @@ impl PyTensor {
     }
 
     /// The element type.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2).dtype
+    /// unigrad.float32
     #[getter]
     fn dtype(&self) -> PyDType {
         PyDType(self.0.dtype())
     }
 
     /// Where it is.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2).device == unigrad.Device('cpu')
+    /// True
     #[getter]
     fn device(&self, py: Python<'_>) -> PyResult<PyDevice> {
         self.0.device().map(PyDevice).or_raise(py)
     }
 
     /// The number of axes.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, 3).ndim
+    /// 2
     #[getter]
     fn ndim(&self) -> usize {
         self.0.rank()
     }
 
     /// The number of axes.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).dim()
+    /// 1
     fn dim(&self) -> usize {
         self.0.rank()
     }
 
     /// The number of elements.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).numel()
+    /// 2
     fn numel(&self) -> usize {
         self.0.numel()
     }
 
     /// Bytes of an element.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, 3).itemsize
+    /// 4
     #[getter]
     fn itemsize(&self) -> usize {
         self.0.dtype().size()
     }
 
     /// Bytes of all elements.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, 3).nbytes
+    /// 24
     #[getter]
     fn nbytes(&self) -> usize {
         self.0.dtype().size() * self.0.numel()
     }
 
     /// Whether a gradient may flow through it.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, requires_grad=True).requires_grad
+    /// True
     #[getter]
     fn requires_grad(&self) -> bool {
         self.0.needs_grad() && !self.0.is_frozen()
@@ -178,12 +216,20 @@ impl PyTensor {
     }
 
     /// Whether gradients arrive at it: a tensor that was not computed, with `requires_grad`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, requires_grad=True).is_leaf
+    /// True
     #[getter]
     fn is_leaf(&self) -> bool {
         self.0.is_variable() || !self.0.needs_grad()
     }
 
     /// From now on gradients arrive here; with `False` no more. Returns the tensor itself.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).requires_grad_()
+    /// tensor([0.5000, 2.0000], requires_grad=True)
     #[pyo3(signature = (requires_grad=true))]
     fn requires_grad_<'py>(slf: Bound<'py, PyTensor>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
         slf.get().require(slf.py(), requires_grad)?;
@@ -191,6 +237,10 @@ impl PyTensor {
     }
 
     /// The gradient that `backward` has left, or `None`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, requires_grad=True).grad is None
+    /// True
     #[getter]
     fn grad(&self) -> Option<PyTensor> {
         self.0.grad().map(PyTensor)
@@ -202,6 +252,12 @@ impl PyTensor {
     }
 
     /// Adds the gradients of this loss to every leaf that it depends on. `gradient` is what arrives at it, needed where it has more than one element.
+    ///
+    /// >>> import unigrad
+    /// >>> x = unigrad.tensor([1.0, 3.0], requires_grad=True)
+    /// >>> (x * x).sum().backward()
+    /// >>> x.grad
+    /// tensor([2., 6.])
     #[pyo3(signature = (gradient=None, *, retain_graph=false))]
     fn backward(&self, py: Python<'_>, gradient: Option<&PyTensor>, retain_graph: bool) -> PyResult<()> {
         let _here = here(py);
@@ -214,16 +270,28 @@ impl PyTensor {
     }
 
     /// The same value without a way for gradients.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).detach()
+    /// tensor([0.5000, 2.0000])
     fn detach(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.0.detach())
     }
 
     /// The same value in memory of its own, with a way for gradients.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).clone()
+    /// tensor([0.5000, 2.0000])
     fn clone(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.0.contiguous())
     }
 
     /// Computes the value now. Returns the tensor itself.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).realize()
+    /// tensor([0.5000, 2.0000])
     fn realize<'py>(slf: Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
         let py = slf.py();
         let tensor = slf.get().tensor();
@@ -232,12 +300,20 @@ impl PyTensor {
     }
 
     /// Whether the value has been computed.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2).realize().is_realized
+    /// True
     #[getter]
     fn is_realized(&self) -> bool {
         self.0.is_realized()
     }
 
     /// On another device, or as another dtype, or both: `x.to("cuda")`, `x.to(unigrad.float16)`, `x.to("cuda", unigrad.float16)`, `x.to(other)`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([1.5, 2.5]).to(unigrad.int32)
+    /// tensor([1, 2], dtype=unigrad.int32)
     #[pyo3(signature = (*args, device=None, dtype=None, copy=false))]
     fn to(
         slf: Bound<'_, PyTensor>,
@@ -278,6 +354,10 @@ impl PyTensor {
     }
 
     /// On the CPU.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2).cpu().device
+    /// Device('cpu:0')
     fn cpu(slf: Bound<'_, PyTensor>) -> PyResult<Py<PyTensor>> {
         let py = slf.py();
         let device = py.released(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
@@ -285,6 +365,10 @@ impl PyTensor {
     }
 
     /// The value of another tensor, for all who hold this one: of its shape, dtype and device. Returns the tensor itself.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).copy_(unigrad.tensor([7.0]))
+    /// tensor([7., 7.])
     fn copy_<'py>(slf: Bound<'py, PyTensor>, source: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
         let py = slf.py();
         {

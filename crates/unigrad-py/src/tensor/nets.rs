@@ -52,6 +52,10 @@ macro_rules! convolutions {
         #[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
         impl PyTensor { $(
             #[doc = concat!("Convolution over ", $n, " spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, \"same\" or \"valid\".")]
+            #[doc = ""]
+            #[doc = ">>> import unigrad"]
+            #[doc = concat!(">>> unigrad.ones(1, 1, *[4] * ", $n, ").", stringify!($name), "(unigrad.ones(1, 1, *[2] * ", $n, ")).shape[2:] == (3,) * ", $n)]
+            #[doc = "True"]
             #[pyo3(signature = (weight, bias=None, stride=None, padding=None, dilation=None, groups=1))]
             fn $name(
                 &self,
@@ -72,6 +76,10 @@ macro_rules! convolutions {
             }
 
             #[doc = concat!("Transposed convolution over ", $n, " spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.")]
+            #[doc = ""]
+            #[doc = ">>> import unigrad"]
+            #[doc = concat!(">>> unigrad.ones(1, 1, *[4] * ", $n, ").", stringify!($transposed), "(unigrad.ones(1, 1, *[2] * ", $n, ")).shape[2:] == (5,) * ", $n)]
+            #[doc = "True"]
             #[pyo3(signature = (weight, bias=None, stride=None, padding=None, output_padding=None, groups=1, dilation=None))]
             fn $transposed(
                 &self,
@@ -100,6 +108,10 @@ macro_rules! pools {
         #[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
         impl PyTensor { $(
             #[doc = concat!("Average of each window over ", $n, " spatial axes.")]
+            #[doc = ""]
+            #[doc = ">>> import unigrad"]
+            #[doc = concat!(">>> unigrad.ones(1, 1, *[4] * ", $n, ").", stringify!($average), "(2).shape[2:] == (2,) * ", $n)]
+            #[doc = "True"]
             #[pyo3(signature = (kernel_size, stride=None, padding=None, ceil_mode=false, count_include_pad=true, divisor_override=None))]
             fn $average(
                 &self,
@@ -126,6 +138,10 @@ macro_rules! pools {
             }
 
             #[doc = concat!("Greatest element of each window over ", $n, " spatial axes; with `return_indices` also where it is.")]
+            #[doc = ""]
+            #[doc = ">>> import unigrad"]
+            #[doc = concat!(">>> unigrad.ones(1, 1, *[4] * ", $n, ").", stringify!($greatest), "(2).shape[2:] == (2,) * ", $n)]
+            #[doc = "True"]
             #[pyo3(signature = (kernel_size, stride=None, padding=None, dilation=None, ceil_mode=false, return_indices=false))]
             fn $greatest<'py>(
                 &self,
@@ -155,6 +171,10 @@ macro_rules! pools {
             }
 
             #[doc = concat!("Puts values back where `max_pool", $n, "d` took them from; zeros elsewhere.")]
+            #[doc = ""]
+            #[doc = ">>> import unigrad"]
+            #[doc = concat!(">>> unigrad.ones(1, 1, *[1] * ", $n, ").", stringify!($unpool), "(unigrad.zeros(1, 1, *[1] * ", $n, ", dtype=unigrad.int64), 2).numel() == 2 ** ", $n)]
+            #[doc = "True"]
             #[pyo3(signature = (indices, kernel_size, stride=None, padding=None, output_size=None))]
             fn $unpool(
                 &self,
@@ -197,6 +217,10 @@ softmaxes!(
     /// [0.25, 0.25, 0.25, 0.25]
     softmax,
     /// `log(softmax(x))` along `dim`, of the tensor cast to `dtype` if there is one. Off by at most 256 u of itself, or 256 u where that is more.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).log_softmax(dim=0)
+    /// tensor([-1.7014, -0.2014])
     log_softmax,
 );
 
@@ -207,7 +231,7 @@ macro_rules! losses {
             $(#[doc = $doc])*
             #[pyo3(signature = (target, *, reduction="mean" $(, $extra=$default)?))]
             fn $name(&self, py: Python<'_>, target: &PyTensor, reduction: &str $(, $extra: $ty)?) -> PyResult<PyTensor> {
-                let reduction = named_reduction(py, reduction)?;
+                let reduction = of_argument(py, "reduction", named_reduction(py, reduction))?;
                 made(py, || self.tensor().$with(target.tensor() $(, $extra)?, reduction))
             }
         )* }
@@ -215,18 +239,38 @@ macro_rules! losses {
 }
 losses!(
     /// Mean (or sum) of squared differences.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).mse_loss(unigrad.tensor([1.0, 1.0]))
+    /// tensor(0.6250)
     mse_loss mse_loss_with (),
     /// Mean (or sum) of absolute differences.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).l1_loss(unigrad.tensor([1.0, 1.0]))
+    /// tensor(0.7500)
     l1_loss l1_loss_with (),
     /// Squared where a difference is below `beta`, else absolute; Huber's loss divided by `beta`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).smooth_l1_loss(unigrad.tensor([1.0, 1.0]))
+    /// tensor(0.3125)
     smooth_l1_loss smooth_l1_loss_with (beta: f64 = 1.0),
     /// Squared where a difference is below `delta`, else absolute.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).huber_loss(unigrad.tensor([1.0, 1.0]))
+    /// tensor(0.3125)
     huber_loss huber_loss_with (delta: f64 = 1.0),
 );
 
 #[pymethods]
 impl PyTensor {
     /// Cross-entropy of logits: the target is the index of a class, or a distribution over classes.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).cross_entropy(unigrad.tensor([1.0, 1.0]))
+    /// tensor(1.9028)
     #[pyo3(signature = (target, weight=None, *, ignore_index=-100, reduction="mean", label_smoothing=0.0))]
     fn cross_entropy(
         &self,
@@ -242,6 +286,10 @@ impl PyTensor {
     }
 
     /// Negative log-likelihood of log-probabilities.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([[-0.5, -1.0]]).nll_loss(unigrad.tensor([0]))
+    /// tensor(0.5000)
     #[pyo3(signature = (target, weight=None, *, ignore_index=-100, reduction="mean"))]
     fn nll_loss(
         &self,
@@ -256,13 +304,21 @@ impl PyTensor {
     }
 
     /// Binary cross-entropy of probabilities.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([True, False]).bce_loss(unigrad.tensor([1.0, 1.0]))
+    /// tensor(50.)
     #[pyo3(signature = (target, weight=None, *, reduction="mean"))]
     fn bce_loss(&self, py: Python<'_>, target: &PyTensor, weight: Option<&PyTensor>, reduction: &str) -> PyResult<PyTensor> {
-        let reduction = named_reduction(py, reduction)?;
+        let reduction = of_argument(py, "reduction", named_reduction(py, reduction))?;
         made(py, || self.tensor().bce_loss_with(target.tensor(), weight.map(PyTensor::tensor), reduction))
     }
 
     /// Binary cross-entropy of logits, without overflow.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).bce_with_logits(unigrad.tensor([1.0, 1.0]))
+    /// tensor(0.3005)
     #[pyo3(signature = (target, weight=None, *, pos_weight=None, reduction="mean"))]
     fn bce_with_logits(
         &self,
@@ -272,12 +328,16 @@ impl PyTensor {
         pos_weight: Option<&PyTensor>,
         reduction: &str,
     ) -> PyResult<PyTensor> {
-        let reduction = named_reduction(py, reduction)?;
+        let reduction = of_argument(py, "reduction", named_reduction(py, reduction))?;
         let (weight, pos_weight) = (weight.map(PyTensor::tensor), pos_weight.map(PyTensor::tensor));
         made(py, || self.tensor().bce_with_logits_with(target.tensor(), weight, pos_weight, reduction))
     }
 
     /// Another size of the spatial axes, by PyTorch's modes: nearest, nearest-exact, linear, bilinear, trilinear, bicubic, area.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(1, 1, 2, 2).interpolate((4, 4)).shape
+    /// (1, 1, 4, 4)
     #[pyo3(signature = (size=None, scale_factor=None, mode="nearest", align_corners=None, antialias=false))]
     fn interpolate(
         &self,
@@ -313,6 +373,10 @@ impl PyTensor {
 
     /// Elements around, as PyTorch's `pad`: pairs of sizes from the last axis on, negative ones cut; `mode` is constant, reflect, replicate or
     /// circular.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).pad((1, 1))
+    /// tensor([0.0000, 0.5000, 2.0000, 0.0000])
     #[pyo3(signature = (pad, mode="constant", value=None))]
     fn pad(&self, py: Python<'_>, pad: Ints, mode: &str, value: Option<f64>) -> PyResult<PyTensor> {
         let rank = self.tensor().rank();
@@ -334,6 +398,10 @@ impl PyTensor {
     }
 
     /// Windows as columns, `[n, c * kernel, windows]`: PyTorch's `unfold` of images.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(1, 2, 4).im2col(2).shape
+    /// (1, 4, 3)
     #[pyo3(signature = (kernel_size, dilation=None, padding=None, stride=None))]
     fn im2col(
         &self,
@@ -348,6 +416,10 @@ impl PyTensor {
     }
 
     /// Columns added up to images of `output_size`: PyTorch's `fold`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(1, 4, 1).col2im((2, 2), 2).shape
+    /// (1, 1, 2, 2)
     #[pyo3(signature = (output_size, kernel_size, dilation=None, padding=None, stride=None))]
     fn col2im(
         &self,
@@ -376,6 +448,6 @@ fn classes(
         label_smoothing,
         ignore_index: Some(ignore_index),
         weight: weight.map(|weight| weight.tensor().clone()),
-        reduction: named_reduction(py, reduction)?,
+        reduction: of_argument(py, "reduction", named_reduction(py, reduction))?,
     })
 }

@@ -234,6 +234,10 @@ impl PyTensor {
     }
 
     /// The value of a tensor of one element, as a number of Python.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor(3.0).item()
+    /// 3.0
     pub(crate) fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let is_bool = self.tensor().dtype() == DType::Bool;
         match self.scalar(py, "item()")? {

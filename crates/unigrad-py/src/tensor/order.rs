@@ -28,8 +28,16 @@ macro_rules! scans {
 }
 scans!(
     /// Sums up to each element of an axis.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).cumsum(dim=0)
+    /// tensor([0.5000, 2.5000])
     cumsum,
     /// Products up to each element of an axis.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).cumprod(dim=0)
+    /// tensor([0.5000, 1.0000])
     cumprod,
 );
 
@@ -48,14 +56,26 @@ macro_rules! running_extremes {
 }
 running_extremes!(
     /// The greatest up to each element of an axis, and where it is, `(values, indices)`.
+    ///
+    /// >>> import unigrad
+    /// >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).cummax(dim=0)]
+    /// [[0.5, 2.0], [0, 1]]
     cummax as cummax_with_index,
     /// The least up to each element of an axis, and where it is, `(values, indices)`.
+    ///
+    /// >>> import unigrad
+    /// >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).cummin(dim=0)]
+    /// [[0.5, 0.5], [0, 0]]
     cummin as cummin_with_index,
 );
 
 #[pymethods]
 impl PyTensor {
     /// Sorted along `dim`, and where each element was, `(values, indices)`; equal elements keep their order.
+    ///
+    /// >>> import unigrad
+    /// >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).sort()]
+    /// [[0.5, 2.0], [0, 1]]
     #[pyo3(signature = (dim=None, descending=false, *, stable=true, axis=None))]
     fn sort<'py>(
         &self,
@@ -72,6 +92,10 @@ impl PyTensor {
     }
 
     /// Indices that sort an axis; equal elements keep their order.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).argsort()
+    /// tensor([0, 1])
     #[pyo3(signature = (dim=None, descending=false, *, stable=true, axis=None))]
     fn argsort(&self, py: Python<'_>, dim: Option<isize>, descending: bool, stable: bool, axis: Option<isize>) -> PyResult<PyTensor> {
         let _ = stable;
@@ -80,6 +104,10 @@ impl PyTensor {
     }
 
     /// The `k` greatest (or least) along `dim`, sorted, and where they are, `(values, indices)`.
+    ///
+    /// >>> import unigrad
+    /// >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).topk(1)]
+    /// [[2.0], [1]]
     #[pyo3(signature = (k, dim=None, largest=true, sorted=true, *, axis=None))]
     fn topk<'py>(
         &self,
@@ -181,6 +209,10 @@ impl PyTensor {
 
     /// The number of the interval between sorted `boundaries` that each element is in: `i` where `boundaries[i - 1] < x <= boundaries[i]`, or, with
     /// `right`, where `boundaries[i - 1] <= x < boundaries[i]`; `int64`, or `int32` with `out_int32`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).bucketize(unigrad.tensor([1.0, 3.0]))
+    /// tensor([0, 1])
     #[pyo3(signature = (boundaries, right=false, *, out_int32=false))]
     fn bucketize(&self, py: Python<'_>, boundaries: &PyTensor, right: bool, out_int32: bool) -> PyResult<PyTensor> {
         made(py, || places(self.tensor().bucketize(boundaries.tensor(), right), out_int32))

@@ -57,6 +57,10 @@ fn nested<'py>(py: Python<'py>, dtype: DType, bytes: &[u8], shape: &[usize]) -> 
 #[pymethods]
 impl PyTensor {
     /// The values as nested lists of Python's numbers; of a tensor without axes the number.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor(3.0).tolist()
+    /// 3.0
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let x = self.tensor();
         let bytes = py.released(|| x.to_bytes()).or_raise(py)?;
@@ -64,12 +68,20 @@ impl PyTensor {
     }
 
     /// The bytes of the elements in row-major order.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([1, 2], dtype=unigrad.uint8).tobytes()
+    /// b'\x01\x02'
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let x = self.tensor();
         Ok(PyBytes::new(py, &py.released(|| x.to_bytes()).or_raise(py)?))
     }
 
     /// The values as an array of NumPy.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, 3).numpy().shape
+    /// (2, 3)
     pub(crate) fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let x = self.tensor();
         let dtype = x.dtype();

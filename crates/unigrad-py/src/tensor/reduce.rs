@@ -93,8 +93,16 @@ reductions!(
     /// [3.0, 3.0]
     sum sum_keepdim,
     /// Mean over axes, or over all.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).mean()
+    /// tensor(1.2500)
     mean mean_keepdim,
     /// Product over axes, or over all. Of integers and bools it is `int64`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).prod()
+    /// tensor(1.)
     prod prod_keepdim,
 );
 
@@ -120,14 +128,34 @@ macro_rules! truths {
 }
 truths!(
     /// Whether all elements are true (not 0), over axes, or over all.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).all()
+    /// tensor(True)
     all as all all_keepdim over over,
     /// Whether any element is true (not 0), over axes, or over all.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).any()
+    /// tensor(True)
     any as any any_keepdim over over,
     /// The greatest over axes, or over all; equal ones share the gradient.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).amax()
+    /// tensor(2.)
     amax as max max_keepdim over over_some,
     /// The least over axes, or over all; equal ones share the gradient.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).amin()
+    /// tensor(0.5000)
     amin as min min_keepdim over over_some,
     /// `log(sum(exp(x)))` over axes, without overflow.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).logsumexp()
+    /// tensor(2.2014)
     logsumexp as logsumexp logsumexp_keepdim over over,
 );
 
@@ -165,8 +193,16 @@ macro_rules! of_part {
 }
 of_part!(
     /// Sum over axes in which NaN counts as 0.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).nansum()
+    /// tensor(2.5000)
     nansum,
     /// Mean over axes of what is not NaN.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).nanmean()
+    /// tensor(1.2500)
     nanmean,
 );
 
@@ -227,8 +263,16 @@ macro_rules! spreads {
 }
 spreads!(
     /// Variance over axes, or over all, divided by the number of elements less `correction`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).var()
+    /// tensor(1.1250)
     var var_keepdim of Tensor::clone,
     /// Standard deviation over axes, or over all; see `var`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).std()
+    /// tensor(1.0607)
     std std_keepdim of Tensor::sqrt,
 );
 
@@ -259,8 +303,16 @@ macro_rules! positions {
 }
 positions!(
     /// Index of the first greatest element along `dim`, or of all.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).argmax()
+    /// tensor(1)
     argmax argmax_keepdim argmax_all,
     /// Index of the first least element along `dim`, or of all.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).argmin()
+    /// tensor(0)
     argmin argmin_keepdim argmin_all,
 );
 
@@ -298,14 +350,26 @@ macro_rules! extremes {
 extremes!(
     /// Without arguments the greatest element; along `dim` the greatest and where they are, `(values, indices)`; beside another tensor the greater of
     /// both.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).max()
+    /// tensor(2.)
     max max_keepdim max_with_index beside maximum,
     /// Without arguments the least element; along `dim` the least and where they are, `(values, indices)`; beside another tensor the lesser of both.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).min()
+    /// tensor(0.5000)
     min min_keepdim min_with_index beside minimum,
 );
 
 #[pymethods]
 impl PyTensor {
     /// The least and the greatest, `(min, max)`.
+    ///
+    /// >>> import unigrad
+    /// >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).aminmax()]
+    /// [0.5, 2.0]
     #[pyo3(signature = (*, dim=None, keepdim=None, axis=None, keepdims=None))]
     fn aminmax<'py>(
         &self,
@@ -323,6 +387,10 @@ impl PyTensor {
     }
 
     /// How many elements are not 0, over axes, or over all.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).count_nonzero()
+    /// tensor(2)
     #[pyo3(signature = (dim=None, *, axis=None, keepdims=None))]
     fn count_nonzero(&self, py: Python<'_>, dim: Option<PyAxes>, axis: Option<PyAxes>, keepdims: Option<bool>) -> PyResult<PyTensor> {
         let axes = over_some(dim, axis)?;
@@ -345,6 +413,10 @@ impl PyTensor {
     }
 
     /// The `p`-norm over axes, or over all: `(sum |x|^p)^(1/p)`; `p` may be infinite, or `"fro"`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).norm()
+    /// tensor(2.0616)
     #[pyo3(signature = (p=None, dim=None, keepdim=None, *, axis=None, keepdims=None))]
     fn norm(
         &self,
@@ -408,12 +480,28 @@ macro_rules! middles {
 }
 middles!(
     /// Median of all elements; along `dim` the lower median and where it is, `(values, indices)`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).median()
+    /// tensor(0.5000)
     median else None,
     /// As `median`, of what is not NaN.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).nanmedian()
+    /// tensor(0.5000)
     nanmedian else None,
     /// The most frequent value along `dim` (the least of equal ones), and where it is last, `(values, indices)`.
+    ///
+    /// >>> import unigrad
+    /// >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).mode()]
+    /// [0.5, 0]
     mode else Some(-1),
     /// The `k`-th least element along `dim`, counted from 1, and where it is, `(values, indices)`.
+    ///
+    /// >>> import unigrad
+    /// >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).kthvalue(1)]
+    /// [0.5, 0]
     kthvalue else Some(-1) => k: usize,
 );
 
@@ -434,7 +522,7 @@ macro_rules! quantiles {
                 axis: Option<isize>,
                 keepdims: Option<bool>,
             ) -> PyResult<PyTensor> {
-                let interpolation = named_interpolation(py, interpolation)?;
+                let interpolation = of_argument(py, "interpolation", named_interpolation(py, interpolation))?;
                 let (dim, keeps) = (dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?);
                 let x = self.tensor();
                 made(py, || match dim {
@@ -448,7 +536,15 @@ macro_rules! quantiles {
 }
 quantiles!(
     /// The `q`-quantile along `dim`, or of all; `q` is from 0 to 1.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).quantile(0.5)
+    /// tensor(1.2500)
     quantile,
     /// As `quantile`, of what is not NaN.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).nanquantile(0.5)
+    /// tensor(1.2500)
     nanquantile,
 );

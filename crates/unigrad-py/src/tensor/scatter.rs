@@ -1,14 +1,15 @@
 //! Copies with other elements at places that numbers name, by PyTorch's signatures.
 
 use super::{PyTensor, made, ops::named_scatter_reduce};
-use crate::arguments::{Factor, either};
+use crate::arguments::{Factor, either, of_argument};
 use pyo3::{exceptions::PyTypeError, prelude::*};
 use unigrad::tensor::ScatterReduce;
 
 /// How elements that come to one place become one: by PyTorch's names or the crates', as `reduce` or as `mode`.
 fn combined(py: Python<'_>, reduce: Option<&str>, mode: Option<&str>) -> PyResult<ScatterReduce> {
     let name = either(reduce, ("reduce", "mode"), mode)?.ok_or_else(|| PyTypeError::new_err("argument 'reduce' is missing"))?;
-    named_scatter_reduce(py, name.strip_prefix('a').filter(|rest| ["max", "min"].contains(rest)).unwrap_or(name))
+    let own = name.strip_prefix('a').filter(|rest| ["max", "min"].contains(rest)).unwrap_or(name);
+    of_argument(py, "reduce", named_scatter_reduce(py, own))
 }
 
 macro_rules! reducing {
@@ -45,12 +46,20 @@ reducing!(
     /// [2.0, 0.0, 1.0]
     scatter_reduce,
     /// As `scatter_reduce`, of whole slices along `dim`, which the vector `index` names: prod, mean, amax or amin.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([1.0, 2.0]).index_reduce(0, unigrad.tensor([0, 0]), unigrad.tensor([3.0, 4.0]), 'prod')
+    /// tensor([12.,  2.])
     index_reduce,
 );
 
 #[pymethods]
 impl PyTensor {
     /// A copy with `alpha * src` added to the slices along `dim` that the vector `index` names.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).index_add(0, unigrad.tensor([0]), unigrad.tensor([7.0]))
+    /// tensor([7.5000, 2.0000])
     #[pyo3(signature = (dim, index, src, *, alpha=Factor::ONE))]
     fn index_add<'py>(
         &self,

@@ -11,6 +11,10 @@ impl PyTensor {
     /// (PyTorch's is `f64` unless they are `f32`). As many counts as the greatest number needs, and at least `minlength`.
     ///
     /// Waits for the values: the length depends on them. Where the length is known, `zeros.scatter_add(0, &numbers, &ones)` waits for nothing.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([3, 5]).bincount()
+    /// tensor([0, 0, 0, 1, 0, 1])
     #[pyo3(signature = (weights=None, minlength=0))]
     fn bincount(&self, py: Python<'_>, weights: Option<&PyTensor>, minlength: usize) -> PyResult<PyTensor> {
         // Of integers as PyTorch's.
@@ -23,6 +27,10 @@ impl PyTensor {
     /// Where two rows are equal, the gradient is 0.
     ///
     /// `compute_mode` is PyTorch's and changes nothing: distances are those of differences.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([[0.0, 0.0]]).cdist(unigrad.tensor([[3.0, 4.0]]))
+    /// tensor([[5.]])
     #[pyo3(signature = (other, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"))]
     fn cdist(&self, py: Python<'_>, other: &PyTensor, p: f64, compute_mode: &str) -> PyResult<PyTensor> {
         const MODES: [&str; 3] = ["use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"];
@@ -33,6 +41,10 @@ impl PyTensor {
     }
 
     /// The correlation coefficients of variables, which are the rows of a matrix, limited to -1 to 1.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).corrcoef()
+    /// tensor(1.)
     fn corrcoef(&self, py: Python<'_>) -> PyResult<PyTensor> {
         warn_of_few(py, self.tensor(), 1)?;
         made(py, || self.tensor().corrcoef())
@@ -42,6 +54,10 @@ impl PyTensor {
     /// `observations - correction`, or by 0 where that is negative. Of one variable it is a number without axes.
     ///
     /// `fweights`, integers, say how often each observation was made, `aweights`, floats, how much it counts; none is negative.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).cov()
+    /// tensor(1.1250)
     #[pyo3(signature = (correction=1, fweights=None, aweights=None))]
     fn cov(&self, py: Python<'_>, correction: usize, fweights: Option<&PyTensor>, aweights: Option<&PyTensor>) -> PyResult<PyTensor> {
         warn_of_few(py, self.tensor(), correction)?;

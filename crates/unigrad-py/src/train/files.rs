@@ -1,4 +1,4 @@
-//! Files of tensors.
+//! Files of tensors, and pages of runs.
 
 use crate::{
     error::{OrRaise, argument},
@@ -57,4 +57,10 @@ pub(crate) fn digits(py: Python<'_>, device: Option<crate::device::PyDevice>) ->
         Ok((checked(py, pixels)?, checked(py, labels)?))
     };
     Ok((part(&split.train)?, part(&split.test)?))
+}
+
+/// A page that shows several runs, each by its folder or its checkpoint.
+#[pyfunction]
+pub(crate) fn compare_runs(py: Python<'_>, runs: Vec<PathBuf>) -> PyResult<String> {
+    py.released(|| unigrad::train::compare(&runs)).or_raise(py)
 }

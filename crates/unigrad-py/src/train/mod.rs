@@ -5,6 +5,7 @@
 
 mod callbacks;
 mod files;
+mod finders;
 mod learner;
 mod metrics;
 mod network;
@@ -18,7 +19,9 @@ pub(crate) mod _train {
     #[pymodule_export]
     use super::callbacks::PyContext;
     #[pymodule_export]
-    use super::files::{digits, load_tensors, save_tensors};
+    use super::files::{compare_runs, digits, load_tensors, save_tensors};
+    #[pymodule_export]
+    use super::finders::{find_batch_size, find_lr};
     #[pymodule_export]
     use super::metrics::{PyConfusion, PyMeanAveragePrecision, PyMetric, bleu, box_iou, mask_iou, rouge_l};
     #[pymodule_export]

@@ -19,10 +19,10 @@ use unigrad::{
     train::{Clip, Console, Precision, Trainer},
 };
 
-type Named<'py> = Vec<(String, PyRef<'py, PyTensor>)>;
+pub(super) type Named<'py> = Vec<(String, PyRef<'py, PyTensor>)>;
 
 /// The trainer that settings ask for.
-fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyDict>) -> PyResult<Trainer> {
+pub(super) fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyDict>) -> PyResult<Trainer> {
     fn get<'py, T>(settings: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
     where
         T: pyo3::conversion::FromPyObjectOwned<'py>,

@@ -28,6 +28,11 @@ def test_every_name_has_a_docstring():
     assert not missing, missing
 
 
+def test_every_method_of_tensors_has_an_example():
+    missing = [name for name in dir(ug.Tensor) if not name.startswith("_") and ">>>" not in (inspect.getdoc(getattr(ug.Tensor, name)) or "")]
+    assert not missing, f"without `>>>`: {missing}"
+
+
 def test_examples():
     runner, parser = doctest.DocTestRunner(), doctest.DocTestParser()
     tried = 0
@@ -35,4 +40,4 @@ def test_examples():
         text = inspect.getdoc(value) or ""
         if ">>>" in text and not isinstance(value, ug.DType):
             tried += runner.run(parser.get_doctest(text, {}, name, None, 0)).attempted
-    assert tried > 10 and runner.summarize().failed == 0
+    assert tried > 1500 and runner.summarize().failed == 0

@@ -73,7 +73,8 @@ def native():
         owner = type(made)
         yield owner.__name__, owner
         for name in sorted(vars(owner)):
-            if not name.startswith("_") and callable(getattr(made, name)):
+            # A cap of a few bytes would be one for all tests after this one.
+            if not name.startswith("_") and name != "set_memory_cap" and callable(getattr(made, name)):
                 yield f"{owner.__name__}.{name}", getattr(made, name)
 
 

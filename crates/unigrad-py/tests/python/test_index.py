@@ -34,6 +34,30 @@ KEYS = [
     (slice(None), np.array([True, False, True])),
     (np.array([True, False]), 1),
     [],
+    ((0, 1), (1, 2)),
+    ((1, 0), slice(None), [2, 1]),
+    ((),),
+    range(2),
+    (slice(None), range(2, -1, -1)),
+    ((0, 1), range(2), np.array([3, 0])),
+    (True, 0),
+    (0, True),
+    (True, [0, 1]),
+    (slice(None), True, 1),
+    (True, slice(None), 1),
+    ([0, 1], True, slice(None), [1, 3]),
+    (None, True, Ellipsis),
+    (True, True),
+    (True, np.array([True, False])),
+    (np.bool_(True), 0),
+    (np.array(True), [1, 0]),
+    (False, 0),
+    (Ellipsis, False),
+    (True,),
+    (False,),
+    ([1, 0], Ellipsis, [1, 2], slice(None), [4, 0]),
+    ([1, 0], Ellipsis, [1, 2], slice(None), slice(None)),
+    ([1, 0], [1, 2], Ellipsis, [0, 3], slice(None)),
     True,
     False,
 ]
@@ -65,26 +89,59 @@ def test_tensors_as_indices():
 
 
 def test_random_keys():
+    """Mixtures of all kinds, read and assigned. What NumPy refuses is refused."""
     rng = random.Random(5)
 
-    def entry(size):
-        kind = rng.randrange(4)
-        if kind == 0:
-            return rng.randrange(-size, size)
-        if kind == 1:
-            ends = [rng.choice([None, rng.randrange(-size - 2, size + 3)]) for _ in range(2)]
-            return slice(*ends, rng.choice([None, 1, 2, -1, -3]))
-        if kind == 2:
-            return None
-        return [rng.randrange(-size, size) for _ in range(3)]
+    def several(size, count):
+        values = [rng.randrange(-size, size) for _ in range(count)]
+        form = rng.randrange(4)
+        if form == 3:
+            start = rng.randrange(size - count + 1) if size >= count else 0
+            return range(start, start + min(count, size))
+        return [values, tuple(values), np.array(values)][form]
 
-    for _ in range(300):
-        key, axis = [], 0
+    def entry(size, count):
+        kind = rng.randrange(8)
+        if kind == 0:
+            return rng.randrange(-size, size), 1
+        if kind <= 2:
+            ends = [rng.choice([None, rng.randrange(-size - 2, size + 3)]) for _ in range(2)]
+            return slice(*ends, rng.choice([None, 1, 2, -1, -3])), 1
+        if kind == 3:
+            return rng.choice([True, False, np.bool_(True), np.array(True)]), 0
+        if kind == 4:
+            mask = [True] * min(count, size) + [False] * (size - min(count, size))
+            rng.shuffle(mask)
+            return rng.choice([mask, tuple(mask), np.array(mask)]), 1
+        if kind == 5:
+            return rng.choice([None, Ellipsis]), 0
+        return several(size, count), 1
+
+    tried = refused = 0
+    for _ in range(1500):
+        key, axis, count = [], 0, rng.choice([1, 2, 3])
         while axis < 4 and rng.random() < 0.8:
-            key.append(entry(ARRAY.shape[axis]))
-            axis += key[-1] is not None
+            part, width = entry(ARRAY.shape[axis], count)
+            if part is Ellipsis and any(item is Ellipsis for item in key):
+                continue
+            key.append(part)
+            axis += width
         key = tuple(key)
-        np.testing.assert_array_equal(ug.tensor(ARRAY)[key].numpy(), ARRAY[key], err_msg=repr(key))
+        try:
+            want = ARRAY[key]
+        except IndexError:
+            refused += 1
+            with pytest.raises((IndexError, ValueError)):
+                ug.tensor(ARRAY)[key].tolist()
+            continue
+        tried += 1
+        x = ug.tensor(ARRAY)
+        np.testing.assert_array_equal(x[key].numpy(), want, err_msg=repr(key))
+        changed = ARRAY.copy()
+        changed[key] = -1
+        x[key] = -1
+        np.testing.assert_array_equal(x.numpy(), changed, err_msg=repr(key))
+    assert tried > 700 and refused > 20, (tried, refused)
 
 
 def test_what_is_no_index():
@@ -92,10 +149,10 @@ def test_what_is_no_index():
     for key in [2, (0, 3), (0, 0, 0, 0, 0), [5], (Ellipsis, Ellipsis)]:
         with pytest.raises(IndexError):
             x[key].tolist()
-    for key in ["a", {}, object(), (True, 0)]:
+    for key in ["a", b"a", {}, object(), (0, "a"), (0, {1})]:
         with pytest.raises(TypeError):
             x[key]
-    for key in [1.5, [0.5]]:
+    for key in [1.5, [0.5], (0.5, 1), ((0, 1.5), 1)]:
         with pytest.raises((TypeError, IndexError)):
             x[key]
     with pytest.raises(IndexError):

@@ -26,7 +26,35 @@ TRUE, FOUND = RNG.integers(0, 3, 50), RNG.integers(0, 3, 50)
 Y, P = RNG.normal(size=50).astype(np.float32), RNG.normal(size=50).astype(np.float32)
 A, B = RNG.uniform(0.1, 1, (20, 4)).astype(np.float32), RNG.uniform(0.1, 1, (15, 4)).astype(np.float32)
 
+CHANCE, YES = RNG.uniform(0.01, 0.99, 50).astype(np.float32), RNG.integers(0, 2, 50)
+CHANCES = (CHANCE[:, None] * RNG.uniform(0.1, 1, (1, 3))).astype(np.float32)
+CHANCES /= CHANCES.sum(axis=1, keepdims=True)
+LABELS, GUESSED = RNG.integers(0, 2, (20, 4)), RNG.integers(0, 2, (20, 4))
+
 METRICS = [
+    ("hamming_loss", (TRUE, FOUND), {}),
+    ("hamming_loss", (LABELS, GUESSED), {}),
+    ("log_loss", (YES, CHANCE), {}),
+    ("log_loss", (TRUE, CHANCES), {}),
+    ("brier_score_loss", (YES, CHANCE), {}),
+    ("d2_brier_score", (YES, CHANCE), {}),
+    ("d2_log_loss_score", (TRUE, CHANCES), {}),
+    ("mean_gamma_deviance", (abs(Y) + 0.1, abs(P) + 0.1), {}),
+    ("d2_absolute_error_score", (Y, P), {}),
+    ("d2_pinball_score", (Y, P), {}),
+    ("multilabel_confusion_matrix", (LABELS, GUESSED), {}),
+    ("multilabel_confusion_matrix", (TRUE, FOUND), {}),
+    ("precision_recall_curve", (YES, CHANCE), {}),
+    ("roc_curve", (YES, CHANCE), {}),
+    ("det_curve", (YES, CHANCE), {}),
+    ("precision_recall_fscore_support", (TRUE, FOUND), {}),
+    ("precision_recall_fscore_support", (TRUE, FOUND), {"average": "macro"}),
+    ("root_mean_squared_log_error", (abs(Y), abs(P)), {}),
+    ("pairwise.laplacian_kernel", (A, B), {}),
+    ("pairwise.manhattan_distances", (A, B), {}),
+    ("pairwise.paired_manhattan_distances", (A, A + 1), {}),
+    ("pairwise.pairwise_distances", (A, B), {}),
+    ("pairwise.pairwise_kernels", (A, B), {"metric": "rbf"}),
     ("accuracy_score", (TRUE, FOUND), {}),
     ("zero_one_loss", (TRUE, FOUND), {}),
     # Without `balanced_accuracy_score`: it takes a diagonal by the extension `linalg`.
@@ -65,6 +93,7 @@ METRICS = [
 
 @pytest.mark.parametrize("name, arrays, settings", METRICS, ids=[name for name, *_ in METRICS])
 def test_metrics(name, arrays, settings):
+    """The same values, and an array where scikit-learn has an array (or several, or `None` among them)."""
     import sklearn.metrics
 
     metric = sklearn.metrics
@@ -72,9 +101,14 @@ def test_metrics(name, arrays, settings):
         metric = getattr(metric, part)
     expected = metric(*arrays, **settings)
     got = metric(*(ug.tensor(x) for x in arrays), **settings)
-    if np.ndim(expected):
-        assert isinstance(got, ug.Tensor)
-    np.testing.assert_allclose(np.asarray(got), expected, rtol=2e-4, atol=1e-5)
+    several = isinstance(expected, tuple)
+    assert not several or len(got) == len(expected)
+    for own, wanted in zip(got, expected) if several else [(got, expected)]:
+        if wanted is None:
+            assert own is None
+            continue
+        assert isinstance(own, ug.Tensor) or not np.ndim(wanted)
+        np.testing.assert_allclose(np.asarray(own), wanted, rtol=2e-4, atol=1e-5)
 
 
 SCALERS = ["StandardScaler", "MinMaxScaler", "MaxAbsScaler", "Normalizer", "Binarizer", "KernelCenterer"]

@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -173,7 +174,11 @@ def test_type_checkers_find_nothing_in_examples(checker, tmp_path):
         # PyTorch is beside what is measured, if it is there.
         command += ["--disable-error-code=import-not-found", str(example), str(network), *map(str, programs)]
     else:
-        settings = {"extraPaths": [str(SOURCE / "python"), str(SOURCE / "examples")], "include": ["example.py", "network.py", *map(str, programs)]}
+        # It takes paths of this folder only: programs are copied, so that they find each other, and the stubs are linked.
+        for program in programs:
+            shutil.copy(program, tmp_path)
+        (tmp_path / "stubs").symlink_to(STUBS)
+        settings = {"extraPaths": [str(SOURCE / "python")], "include": ["*.py", "stubs/**/*.pyi"]}
         (tmp_path / "pyrightconfig.json").write_text(json.dumps({**settings, "reportMissingImports": False}))
         command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "-p", str(tmp_path)]
     checked = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300)

@@ -1,6 +1,9 @@
 """How a function becomes a method of tensors."""
 
+import inspect
+
 from .._unigrad import Tensor
+from ._examples import EXAMPLES
 
 # Methods of the same names that the crates have.
 _NATIVE = {}
@@ -11,6 +14,9 @@ def _method(function):
     name = function.__name__
     if hasattr(Tensor, name):
         _NATIVE[name] = getattr(Tensor, name)
+    if name in EXAMPLES and ">>>" not in (function.__doc__ or ""):
+        call, result = EXAMPLES[name]
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n>>> import unigrad\n>>> {call}\n{result}"
     setattr(Tensor, name, function)
     return function
 

@@ -21,22 +21,46 @@ def as_tensor(data: Any, dtype: DType | builtins.str | builtins.type | None=None
     """A tensor of an object; a tensor of that dtype and device is returned as it is."""
     ...
 def new_zeros(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+    """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).new_zeros(2)
+    tensor([0., 0.])"""
     ...
 def new_ones(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """A tensor of this size, filled with 1; of the same dtype and device unless they are given."""
+    """A tensor of this size, filled with 1; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).new_ones(2)
+    tensor([1., 1.])"""
     ...
 def new_empty(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """A tensor of this size, filled with 0; of the same dtype and device unless they are given."""
+    """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).new_empty((2, 2)).shape
+    (2, 2)"""
     ...
 def new_full(self: Any, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-    """A tensor of this size with one value; of the same dtype and device unless they are given."""
+    """A tensor of this size with one value; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).new_full((3,), 7.0)
+    tensor([7., 7., 7.])"""
     ...
 def new_tensor(self: Any, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-    """A tensor of data; of the same dtype and device unless they are given."""
+    """A tensor of data; of the same dtype and device unless they are given.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).new_tensor([1.0, 2.0])
+    tensor([1., 2.])"""
     ...
 def bernoulli(self: Any) -> Tensor:
-    """0 or 1, 1 with the probability that each element is."""
+    """0 or 1, 1 with the probability that each element is.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 1.0]).bernoulli()
+    tensor([0., 1.])"""
     ...
 def multinomial(self: Any, num_samples: builtins.int, replacement: builtins.bool=False) -> Tensor:
     """Indices along the last axis, drawn by weights: ``[.., num_samples]``.

@@ -25,13 +25,25 @@ def gather(self: Any, dim: Any, index: Any) -> Tensor:
     [[1, 1], [4, 3]]"""
     ...
 def scatter(self: Any, dim: Any, index: Any, src: Tensor | None=None, *, value: builtins.float | None=None, reduce: builtins.bool | None=None) -> Tensor:
-    """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there."""
+    """A copy with ``src``, a tensor or a number, at ``index`` along ``dim``; with ``reduce`` added to or multiplied with what is there.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).scatter(0, unigrad.tensor([2]), unigrad.tensor([5.0]))
+    tensor([0., 0., 5.])"""
     ...
 def argwhere(self: Any) -> Tensor:
-    """The indices of what is not 0: ``[n, ndim]``."""
+    """The indices of what is not 0: ``[n, ndim]``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).argwhere().tolist()
+    [[0], [1]]"""
     ...
 def select_scatter(self: Any, src: Tensor, dim: Any, index: Any) -> Tensor:
-    """A copy with ``src`` as element ``index`` along ``dim``."""
+    """A copy with ``src`` as element ``index`` along ``dim``.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).select_scatter(unigrad.tensor([7.0]), 1, unigrad.tensor([0]))
+    tensor([[7., 1., 2.]])"""
     ...
 def slice_scatter(self: Any, src: Tensor, dim: builtins.int=0, start: Any=None, end: Any=None, step: builtins.int=1) -> Tensor:
     """A copy with ``src`` as the elements from ``start`` to ``end`` along ``dim``, every ``step``-th of them.
@@ -41,7 +53,11 @@ def slice_scatter(self: Any, src: Tensor, dim: builtins.int=0, start: Any=None, 
     [0.0, 1.0, 0.0, 1.0]"""
     ...
 def diagonal_scatter(self: Any, src: Tensor, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
-    """A copy with ``src`` as its diagonal."""
+    """A copy with ``src`` as its diagonal.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).diagonal_scatter(unigrad.tensor([7.0]))
+    tensor([[7., 1., 2.]])"""
     ...
 def unravel_index(self: Any, shape: Any) -> Tensor:
     """Row-major numbers of elements as indices of a tensor of this shape: a tensor for each axis.

@@ -18,25 +18,53 @@ from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
 
 def hsplit(self: Any, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-    """``tensor_split`` along the axis that ``hsplit`` names."""
+    """``tensor_split`` along the axis that ``hsplit`` names.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).hsplit(2)]
+    [[0.5], [2.0]]"""
     ...
 def vsplit(self: Any, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-    """``tensor_split`` along the axis that ``vsplit`` names."""
+    """``tensor_split`` along the axis that ``vsplit`` names.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).vsplit(2)]
+    [[[1.0, 2.0]], [[3.0, 4.0]]]"""
     ...
 def dsplit(self: Any, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
-    """``tensor_split`` along the axis that ``dsplit`` names."""
+    """``tensor_split`` along the axis that ``dsplit`` names.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.ones(1, 2, 4).dsplit(2)]
+    [[[[1.0, 1.0], [1.0, 1.0]]], [[[1.0, 1.0], [1.0, 1.0]]]]"""
     ...
 def fliplr(self: Any) -> Tensor:
-    """Reversed along the second axis."""
+    """Reversed along the second axis.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).fliplr()
+    tensor([[2., 1., 0.]])"""
     ...
 def flipud(self: Any) -> Tensor:
-    """Reversed along the first axis."""
+    """Reversed along the first axis.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).flipud()
+    tensor([2.0000, 0.5000])"""
     ...
 def view_as(self: Any, other: Any) -> Tensor:
-    """In another tensor's shape."""
+    """In another tensor's shape.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[0.0, 1.0, 2.0]]).view_as(unigrad.tensor([1.0, 0.0, 2.0]))
+    tensor([0., 1., 2.])"""
     ...
 def type_as(self: Any, other: Any) -> Tensor:
-    """In another tensor's dtype."""
+    """In another tensor's dtype.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).type_as(unigrad.tensor([1, 2]))
+    tensor([0, 2])"""
     ...
 def broadcast_tensors(*tensors: Any) -> builtins.tuple[Tensor, ...]:
     """Tensors expanded to the shape that they have together.
@@ -55,7 +83,11 @@ def atleast_3d(*tensors: Any) -> Any:
     """With three axes at least."""
     ...
 def split_with_sizes(self: Any, split_sizes: Any, dim: builtins.int=0) -> Tensor:
-    """Parts of these sizes along ``dim``."""
+    """Parts of these sizes along ``dim``.
+
+    >>> import unigrad
+    >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).split_with_sizes([1, 1])]
+    [[0.5], [2.0]]"""
     ...
 def sum_to_size(self: Any, *size: Any) -> Tensor:
     """The sum over axes that broadcasting from ``size`` would add or stretch: of that shape.

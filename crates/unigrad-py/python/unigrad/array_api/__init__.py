@@ -151,4 +151,8 @@ from ._statistical import (
 __array_api_version__ = "2024.12"
 newaxis = None
 
+from .._told import name_arguments as _name_arguments
+
 __all__ = [name for name in dir() if not name.startswith("_")] + ["__array_api_version__", "__array_namespace_info__"]
+
+_name_arguments(globals(), __all__)

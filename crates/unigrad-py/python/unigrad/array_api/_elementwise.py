@@ -59,7 +59,8 @@ def _binary(name, method=None, doc="", kinds=("int", "float")):
 _FLOAT = ("float",)
 _INT = ("int",)
 _BITS = ("bool", "int")
-_BOOL = ("bool",)
+# The standard asks for bools; numbers are true where they are not 0, as in NumPy.
+_TRUTHS = ("bool", "int", "float")
 _ALL = ("bool", "int", "float")
 
 acos = _unary("acos", doc="The angle with this cosine, in radians.", kinds=_FLOAT)
@@ -117,7 +118,7 @@ def _flag(of_float, of_others):
 isfinite = _unary("isfinite", _flag(Tensor.isfinite, True), "Whether each element is neither infinite nor NaN.")
 isinf = _unary("isinf", _flag(Tensor.isinf, False), "Whether each element is infinite.")
 isnan = _unary("isnan", _flag(Tensor.isnan, False), "Whether each element is NaN.")
-logical_not = _unary("logical_not", doc="Not.", kinds=_BOOL)
+logical_not = _unary("logical_not", doc="Not.", kinds=_TRUTHS)
 bitwise_invert = _unary("bitwise_invert", Tensor.__invert__, "Each bit inverted.", _BITS)
 
 
@@ -147,9 +148,9 @@ hypot = _binary("hypot", doc="``sqrt(x1 * x1 + x2 * x2)`` without overflow.", ki
 less = _binary("less", Tensor.__lt__, "``x1 < x2``.")
 less_equal = _binary("less_equal", Tensor.__le__, "``x1 <= x2``.")
 logaddexp = _binary("logaddexp", doc="``log(exp(x1) + exp(x2))`` without overflow.", kinds=_FLOAT)
-logical_and = _binary("logical_and", doc="And.", kinds=_BOOL)
-logical_or = _binary("logical_or", doc="Or.", kinds=_BOOL)
-logical_xor = _binary("logical_xor", doc="Either, but not both.", kinds=_BOOL)
+logical_and = _binary("logical_and", doc="And.", kinds=_TRUTHS)
+logical_or = _binary("logical_or", doc="Or.", kinds=_TRUTHS)
+logical_xor = _binary("logical_xor", doc="Either, but not both.", kinds=_TRUTHS)
 maximum = _binary("maximum", doc="The greater one; NaN where either is.")
 minimum = _binary("minimum", doc="The lesser one; NaN where either is.")
 multiply = _binary("multiply", doc="``x1 * x2``.")

@@ -48,13 +48,18 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     return x1.to(dtype).searchsorted(x2.to(dtype), side == "right")
 
 
-def where(condition, x1, x2, /):
-    """``x1`` where the condition is true, else ``x2``; of numbers at most one... or both with float32, int64 or bool.
+def where(condition, x1=None, x2=None, /):
+    """``x1`` where the condition is true, else ``x2``; of numbers at most one... or both with float32, int64 or bool. Without
+    both, as in NumPy, where it is true: an array of indices for each axis.
 
     >>> import unigrad
     >>> unigrad.array_api.where(unigrad.tensor([True, False]), unigrad.tensor([1, 2]), 0).tolist()
     [1, 0]
     """
+    if x1 is None and x2 is None:
+        return nonzero(array("condition", condition))
+    if x1 is None or x2 is None:
+        raise TypeError(f"where: `{'x1' if x1 is None else 'x2'}` is None\n help: give both, or neither")
     if array("condition", condition).dtype != _u.bool:
         raise TypeError(f"where: `condition` is an array of bools, not of {condition.dtype}")
     if not isinstance(x1, Tensor):

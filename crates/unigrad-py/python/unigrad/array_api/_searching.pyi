@@ -57,8 +57,9 @@ def nonzero(x: Tensor, /) -> Any:
 def searchsorted(x1: Tensor, x2: Tensor, /, *, side: builtins.str='left', sorter: Any=None) -> Tensor:
     """Where the elements of ``x2`` go into the sorted ``x1``; before equal ones (left) or after them (right)."""
     ...
-def where(condition: Any, x1: Tensor, x2: Tensor, /) -> Tensor:
-    """``x1`` where the condition is true, else ``x2``; of numbers at most one... or both with float32, int64 or bool.
+def where(condition: Any, x1: Tensor | None=None, x2: Tensor | None=None, /) -> Tensor:
+    """``x1`` where the condition is true, else ``x2``; of numbers at most one... or both with float32, int64 or bool. Without
+    both, as in NumPy, where it is true: an array of indices for each axis.
 
     >>> import unigrad
     >>> unigrad.array_api.where(unigrad.tensor([True, False]), unigrad.tensor([1, 2]), 0).tolist()

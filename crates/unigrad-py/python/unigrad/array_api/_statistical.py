@@ -123,7 +123,7 @@ def any(x, /, *, axis=None, keepdims=False):  # noqa: A001
     return _reduced(array("x", x) != 0, axis, keepdims, lambda x, axes, keeps: x.any(dim=axes, keepdim=keeps))
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
     """Differences of neighbours along an axis, ``n`` times; with other arrays put before and after first."""
     _numbers("diff", x)
     (axis,) = _axes(x, axis)

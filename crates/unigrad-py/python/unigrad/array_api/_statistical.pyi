@@ -52,6 +52,6 @@ def all(x: Tensor, /, *, axis: Any=None, keepdims: builtins.bool=False) -> Tenso
 def any(x: Tensor, /, *, axis: Any=None, keepdims: builtins.bool=False) -> Tensor:
     """Whether any element over these axes, or of all, is not 0."""
     ...
-def diff(x: Tensor, /, *, axis: builtins.int=-1, n: builtins.int=1, prepend: Any=None, append: Any=None) -> Tensor:
+def diff(x: Tensor, /, n: builtins.int=1, axis: builtins.int=-1, *, prepend: Any=None, append: Any=None) -> Tensor:
     """Differences of neighbours along an axis, ``n`` times; with other arrays put before and after first."""
     ...

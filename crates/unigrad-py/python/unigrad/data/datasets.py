@@ -6,6 +6,7 @@ import math
 
 from .. import _check
 from .._errors import ArgumentError
+from .._told import named
 from .._unigrad import Tensor, _train, tensor
 from ._random_numbers import _random, _shuffled
 
@@ -148,6 +149,51 @@ class Subset(Dataset):
         return lambda indices: batch([self.indices[index] for index in indices])
 
 
+class MapDataset(Dataset):
+    """Items that a function makes of a dataset's, anew each time.
+
+    >>> import unigrad as ug
+    >>> list(ug.data.MapDataset([1, 2], lambda x: x * 10))
+    [10, 20]
+    """
+
+    def __init__(self, dataset, function):
+        _length("dataset", dataset)
+        self.dataset, self.function = dataset, _check.call("function", function)
+
+    def __len__(self):
+        return len(self.dataset)
+
+    def __getitem__(self, index):
+        return self.function(self.dataset[index])
+
+
+class CachedDataset(Dataset):
+    """A dataset whose items stay in memory once they were asked for. What is random in them is drawn once: put it into a ``MapDataset`` around this one.
+
+    >>> import unigrad as ug
+    >>> slow = ug.data.MapDataset(range(3), lambda x: ug.randn(1).item())
+    >>> kept = ug.data.CachedDataset(slow)
+    >>> kept[1] == kept[1]
+    True
+    """
+
+    def __init__(self, dataset):
+        self._items = [None] * _length("dataset", dataset)
+        self.dataset = dataset
+
+    def __len__(self):
+        return len(self._items)
+
+    def __getitem__(self, index):
+        kept = self._items[index]
+        if kept is None:
+            # In a tuple: an item may be None. Two threads may both make it, and both have the same index.
+            kept = self._items[index] = (self.dataset[index],)
+        return kept[0]
+
+
+@named
 def random_split(dataset, lengths, generator=None):
     """A dataset in parts, of lengths or shares that sum to 1, at random: by ``generator``, a seed or a ``random.Random``.
 

@@ -16,6 +16,7 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
+from unigrad._told import named as named
 
 class Dataset:
     """Items by number: a class of one's own has ``__getitem__`` and ``__len__``."""
@@ -53,6 +54,29 @@ class Subset(Dataset):
     dataset: Any
     indices: Tensor
     def __init__(self, dataset: Any, indices: Tensor) -> None: ...
+    def __len__(self) -> builtins.int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+class MapDataset(Dataset):
+    """Items that a function makes of a dataset's, anew each time.
+
+    >>> import unigrad as ug
+    >>> list(ug.data.MapDataset([1, 2], lambda x: x * 10))
+    [10, 20]"""
+    dataset: Any
+    function: Callable[..., Any]
+    def __init__(self, dataset: Any, function: Callable[..., Any]) -> None: ...
+    def __len__(self) -> builtins.int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+class CachedDataset(Dataset):
+    """A dataset whose items stay in memory once they were asked for. What is random in them is drawn once: put it into a ``MapDataset`` around this one.
+
+    >>> import unigrad as ug
+    >>> slow = ug.data.MapDataset(range(3), lambda x: ug.randn(1).item())
+    >>> kept = ug.data.CachedDataset(slow)
+    >>> kept[1] == kept[1]
+    True"""
+    dataset: Any
+    def __init__(self, dataset: Any) -> None: ...
     def __len__(self) -> builtins.int: ...
     def __getitem__(self, index: Any) -> Any: ...
 def random_split(dataset: Any, lengths: builtins.int | Sequence[builtins.int], generator: Any=None) -> Any:

@@ -6,6 +6,7 @@ import random
 
 from .. import _check
 from .._errors import ArgumentError
+from .._unigrad import _data
 from ._random_numbers import _random, _shuffled
 from .datasets import _length
 
@@ -131,3 +132,110 @@ class BatchSampler(Sampler):
     def __len__(self):
         n = len(self.sampler)
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
+
+
+class _OfEpochs(Sampler):
+    """An order by seed and epoch (``set_epoch``); without a seed one of the library's own generator."""
+
+    def __init__(self, seed):
+        self.seed, self.epoch = _random(None).getrandbits(31) if seed is None else _check.size("seed", seed), 0
+
+    def set_epoch(self, epoch):
+        """The order is that of this epoch."""
+        self.epoch = _check.whole("epoch", epoch, 0)
+
+
+def _whole_list(name, value, what):
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise TypeError(f"argument '{name}': {what} is wanted, not {_check._kind(value)}")
+    return [_check.size(name, part) for part in value]
+
+
+class StratifiedSampler(_OfEpochs):
+    """Each item once, in an order in which every stretch of an epoch has the classes in about the shares of the whole.
+
+    >>> import unigrad as ug
+    >>> labels = [0] * 4 + [1] * 4
+    >>> order = list(ug.data.StratifiedSampler(labels, seed=1))
+    >>> sum(labels[item] for item in order[:4])
+    2
+    """
+
+    def __init__(self, labels, seed=None):
+        super().__init__(seed)
+        self.labels = _whole_list("labels", labels, "the class of each item")
+
+    def __iter__(self):
+        return iter(_data.stratified(self.labels, self.seed, self.epoch))
+
+    def __len__(self):
+        return len(self.labels)
+
+
+class BalancedSampler(_OfEpochs):
+    """Draws with replacement, as many as there are items, such that each class is as likely as any other.
+
+    >>> import unigrad as ug
+    >>> len(ug.data.BalancedSampler([0, 0, 0, 1], seed=1))
+    4
+    """
+
+    def __init__(self, labels, seed=None):
+        super().__init__(seed)
+        self.labels = _whole_list("labels", labels, "the class of each item")
+        if not self.labels:
+            raise ArgumentError("argument 'labels' is empty\n help: give the class of each item")
+
+    def __iter__(self):
+        return iter(_data.balanced(self.labels, self.seed, self.epoch))
+
+    def __len__(self):
+        return len(self.labels)
+
+
+class BucketBatchSampler(_OfEpochs):
+    """Batches of items of about equal length, in random order: little padding. A ``batch_sampler`` of a ``DataLoader``.
+
+    >>> import unigrad as ug
+    >>> lengths = [3, 90, 4, 88, 5, 91]
+    >>> sorted(sorted(lengths[item] for item in batch) for batch in ug.data.BucketBatchSampler(lengths, 3, seed=1))
+    [[3, 4, 5], [88, 90, 91]]
+    """
+
+    def __init__(self, lengths, batch_size, drop_last=False, seed=None):
+        super().__init__(seed)
+        self.lengths = _whole_list("lengths", lengths, "the length of each item")
+        self.batch_size, self.drop_last = _check.positive("batch_size", batch_size), _check.flag("drop_last", drop_last)
+
+    def __iter__(self):
+        return iter(_data.buckets(self.lengths, self.batch_size, self.drop_last, self.seed, self.epoch))
+
+    def __len__(self):
+        n = len(self.lengths)
+        # The only batch is kept, however small.
+        return n // self.batch_size if self.drop_last and n >= self.batch_size else -(-n // self.batch_size)
+
+
+class DistributedSampler(_OfEpochs):
+    """The share of one of several processes in a dataset: all have equally many items, so the first ones come again, or with ``drop_last`` the rest is left out.
+
+    >>> import unigrad as ug
+    >>> [list(ug.data.DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
+    [[0, 2, 4], [1, 3, 0]]
+    """
+
+    def __init__(self, dataset, num_replicas, rank, shuffle=True, seed=0, drop_last=False):
+        super().__init__(seed)
+        self._n = _length("dataset", dataset)
+        self.num_replicas, self.rank = _check.positive("num_replicas", num_replicas), _check.size("rank", rank)
+        if self.rank >= self.num_replicas:
+            raise ArgumentError(f"argument 'rank' is {rank}, of {num_replicas} processes\n help: use a rank from 0 to one less")
+        self.shuffle, self.drop_last = _check.flag("shuffle", shuffle), _check.flag("drop_last", drop_last)
+
+    def __iter__(self):
+        seed = self.seed if self.shuffle else None
+        return iter(_data.distributed(self._n, self.rank, self.num_replicas, self.drop_last, seed, self.epoch))
+
+    def __len__(self):
+        return self._n // self.num_replicas if self.drop_last else -(-self._n // self.num_replicas)

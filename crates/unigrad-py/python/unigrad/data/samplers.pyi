@@ -63,3 +63,59 @@ class BatchSampler(Sampler):
     def __init__(self, sampler: Any, batch_size: builtins.int, drop_last: builtins.bool=False) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
     def __len__(self) -> builtins.int: ...
+class _OfEpochs(Sampler):
+    """An order by seed and epoch (``set_epoch``); without a seed one of the library's own generator."""
+    seed: builtins.int
+    epoch: Any
+    def __init__(self, seed: builtins.int) -> None: ...
+    def set_epoch(self, epoch: builtins.int) -> Any:
+        """The order is that of this epoch."""
+        ...
+class StratifiedSampler(_OfEpochs):
+    """Each item once, in an order in which every stretch of an epoch has the classes in about the shares of the whole.
+
+    >>> import unigrad as ug
+    >>> labels = [0] * 4 + [1] * 4
+    >>> order = list(ug.data.StratifiedSampler(labels, seed=1))
+    >>> sum(labels[item] for item in order[:4])
+    2"""
+    labels: Tensor
+    def __init__(self, labels: Tensor, seed: builtins.int | None=None) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> builtins.int: ...
+class BalancedSampler(_OfEpochs):
+    """Draws with replacement, as many as there are items, such that each class is as likely as any other.
+
+    >>> import unigrad as ug
+    >>> len(ug.data.BalancedSampler([0, 0, 0, 1], seed=1))
+    4"""
+    labels: Tensor
+    def __init__(self, labels: Tensor, seed: builtins.int | None=None) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> builtins.int: ...
+class BucketBatchSampler(_OfEpochs):
+    """Batches of items of about equal length, in random order: little padding. A ``batch_sampler`` of a ``DataLoader``.
+
+    >>> import unigrad as ug
+    >>> lengths = [3, 90, 4, 88, 5, 91]
+    >>> sorted(sorted(lengths[item] for item in batch) for batch in ug.data.BucketBatchSampler(lengths, 3, seed=1))
+    [[3, 4, 5], [88, 90, 91]]"""
+    lengths: builtins.int | Sequence[builtins.int]
+    batch_size: builtins.int
+    drop_last: builtins.bool
+    def __init__(self, lengths: builtins.int | Sequence[builtins.int], batch_size: builtins.int, drop_last: builtins.bool=False, seed: builtins.int | None=None) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> builtins.int: ...
+class DistributedSampler(_OfEpochs):
+    """The share of one of several processes in a dataset: all have equally many items, so the first ones come again, or with ``drop_last`` the rest is left out.
+
+    >>> import unigrad as ug
+    >>> [list(ug.data.DistributedSampler(range(5), 2, rank, shuffle=False)) for rank in (0, 1)]
+    [[0, 2, 4], [1, 3, 0]]"""
+    num_replicas: Any
+    rank: Any
+    shuffle: builtins.bool
+    drop_last: builtins.bool
+    def __init__(self, dataset: Any, num_replicas: Any, rank: Any, shuffle: builtins.bool=True, seed: builtins.int=0, drop_last: builtins.bool=False) -> None: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> builtins.int: ...

@@ -8,6 +8,7 @@ from functools import partial
 
 from .. import _check
 from .._errors import ArgumentError
+from .._told import named
 from .._unigrad import _nn, full, zeros
 from . import functional as F
 from . import init
@@ -137,6 +138,7 @@ class _TransformerLayer(Module):
 
     _crosses = False
 
+    @named
     def __init__(
         self,
         d_model,
@@ -287,6 +289,7 @@ class TransformerDecoder(Module):
 class Transformer(Module):
     """An encoder, and a decoder that reads it (Vaswani et al., 2017)."""
 
+    @named
     def __init__(
         self,
         d_model=512,

@@ -4,6 +4,7 @@ import math
 
 from .. import _check
 from .._errors import ArgumentError
+from .._told import name_arguments as _name_arguments
 from .._unigrad import Tensor, randn, uniform
 from .parameter import set_value
 
@@ -198,3 +199,6 @@ def sparse_(tensor, sparsity, std=0.01):
     values = _normal(shape, 0.0, _check.number("std", std, 0.0), tensor)
     order = uniform(0.0, 1.0, shape, dtype="float32", device=tensor.device).argsort(0).argsort(0)
     return _filled(tensor, (order >= zeros).where_(values, 0.0))
+
+
+_name_arguments(globals(), __all__)

@@ -4,6 +4,7 @@ import math
 
 from .. import _check
 from .._errors import ArgumentError
+from .._told import named
 from .._unigrad import Tensor, arange, full, randn, uniform
 from . import functional as F
 from .module import Module
@@ -122,6 +123,7 @@ class Embedding(_Rows):
     (1, 3, 4)
     """
 
+    @named
     def __init__(
         self,
         num_embeddings,
@@ -164,6 +166,7 @@ class Embedding(_Rows):
 class EmbeddingBag(_Rows):
     """The sum, mean or greatest of the rows of each bag of indices."""
 
+    @named
     def __init__(
         self,
         num_embeddings,

@@ -2,6 +2,7 @@
 
 from .. import _check
 from .._errors import ArgumentError
+from .._told import named
 from .._unigrad import _nn
 from . import functional as F
 from ._made import module_class
@@ -141,6 +142,7 @@ class LinearCrossEntropyLoss(Module):
     ()
     """
 
+    @named
     def __init__(
         self, in_features, num_classes, bias=False, ignore_index=-100, reduction="mean", label_smoothing=0.0, device=None, dtype=None
     ):

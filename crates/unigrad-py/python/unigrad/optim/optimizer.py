@@ -116,7 +116,14 @@ class Optimizer:
 
     def _remake(self):
         groups = [(self._settings(group), self._trainable(group["params"])) for group in self.param_groups]
-        self._inner = _optim.Optimizer(groups, self._around)
+        try:
+            self._inner = _optim.Optimizer(groups, self._around)
+        except ArgumentError as error:
+            # The crates' names of settings are others.
+            for name, native in self._native.items():
+                if f"`{native}`" in str(error):
+                    error.add_note(f"while processing '{name}'")
+            raise
         self._seen = self._key()
 
     @staticmethod

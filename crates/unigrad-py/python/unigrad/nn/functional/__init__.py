@@ -6,6 +6,7 @@
 [0.0, 2.0]
 """
 
+from ..._told import name_arguments as _name_arguments
 from .activations import *  # noqa: F403
 from .activations import __all__ as _activations
 from .attention import *  # noqa: F403
@@ -22,3 +23,4 @@ from .windows import *  # noqa: F403
 from .windows import __all__ as _windows
 
 __all__ = sorted(_activations + _attention + _layers + _losses + _norms + _shapes + _windows)
+_name_arguments(globals(), __all__)

@@ -18,60 +18,108 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 def relu(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
 
+    >>> import unigrad
+    >>> unigrad.tensor([-2.0, 3.0]).relu()
+    tensor([0., 3.])
+
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def relu6(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`min(max(x, 0), 6)`.
+
+    >>> import unigrad
+    >>> unigrad.tensor([True, False]).relu6()
+    tensor([1, 0])
 
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def selu(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
 
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).selu()
+    tensor([0.5254, 2.1014])
+
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def silu(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN).
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).silu()
+    tensor([0.3112, 1.7616])
 
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def mish(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`x * tanh(softplus(x))`.
 
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).mish()
+    tensor([0.3752, 1.9440])
+
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def hardswish(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`x * relu6(x + 3) / 6`.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).hardswish()
+    tensor([0.2917, 1.6667])
 
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def hardsigmoid(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`relu6(x + 3) / 6`.
 
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).hardsigmoid()
+    tensor([0.5833, 0.8333])
+
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def sigmoid(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`1 / (1 + e^-x)`.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).sigmoid()
+    tensor([0.6225, 0.8808])
 
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def tanh(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """Hyperbolic tangent.
 
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).tanh()
+    tensor([0.4621, 0.9640])
+
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def tanhshrink(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`x - tanh(x)`.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).tanhshrink()
+    tensor([0.0379, 1.0360])
 
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def softsign(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`x / (1 + |x|)`.
 
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).softsign()
+    tensor([0.3333, 0.6667])
+
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def logsigmoid(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     """`log(sigmoid(x))`, without overflow.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).log_sigmoid()
+    tensor([-0.4741, -0.1269])
 
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...

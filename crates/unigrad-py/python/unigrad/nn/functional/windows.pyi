@@ -16,22 +16,46 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 def conv1d(input: Tensor, weight: Tensor, bias: Any=None, stride: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int] | builtins.str=0, dilation: builtins.int | Sequence[builtins.int]=1, groups: builtins.int=1) -> Tensor:
-    """Convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid"."""
+    """Convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 1, *[4] * 1).conv1d(unigrad.ones(1, 1, *[2] * 1)).shape[2:] == (3,) * 1
+    True"""
     ...
 def conv2d(input: Tensor, weight: Tensor, bias: Any=None, stride: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int] | builtins.str=0, dilation: builtins.int | Sequence[builtins.int]=1, groups: builtins.int=1) -> Tensor:
-    """Convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid"."""
+    """Convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 1, *[4] * 2).conv2d(unigrad.ones(1, 1, *[2] * 2)).shape[2:] == (3,) * 2
+    True"""
     ...
 def conv3d(input: Tensor, weight: Tensor, bias: Any=None, stride: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int] | builtins.str=0, dilation: builtins.int | Sequence[builtins.int]=1, groups: builtins.int=1) -> Tensor:
-    """Convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid"."""
+    """Convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[out, c / groups, kernel..]`; `padding` is sizes, "same" or "valid".
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 1, *[4] * 3).conv3d(unigrad.ones(1, 1, *[2] * 3)).shape[2:] == (3,) * 3
+    True"""
     ...
 def conv_transpose1d(input: Tensor, weight: Tensor, bias: Any=None, stride: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int]=0, output_padding: builtins.int | Sequence[builtins.int]=0, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int]=1) -> Tensor:
-    """Transposed convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`."""
+    """Transposed convolution over 1 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 1, *[4] * 1).conv_transpose1d(unigrad.ones(1, 1, *[2] * 1)).shape[2:] == (5,) * 1
+    True"""
     ...
 def conv_transpose2d(input: Tensor, weight: Tensor, bias: Any=None, stride: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int]=0, output_padding: builtins.int | Sequence[builtins.int]=0, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int]=1) -> Tensor:
-    """Transposed convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`."""
+    """Transposed convolution over 2 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 1, *[4] * 2).conv_transpose2d(unigrad.ones(1, 1, *[2] * 2)).shape[2:] == (5,) * 2
+    True"""
     ...
 def conv_transpose3d(input: Tensor, weight: Tensor, bias: Any=None, stride: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int]=0, output_padding: builtins.int | Sequence[builtins.int]=0, groups: builtins.int=1, dilation: builtins.int | Sequence[builtins.int]=1) -> Tensor:
-    """Transposed convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`."""
+    """Transposed convolution over 3 spatial axes: `[n, c, ..]` with `weight` `[c, out / groups, kernel..]`.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 1, *[4] * 3).conv_transpose3d(unigrad.ones(1, 1, *[2] * 3)).shape[2:] == (5,) * 3
+    True"""
     ...
 def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.float | None=None) -> Tensor:
     """The average of each window over length."""

@@ -2,6 +2,7 @@
 
 from ... import _check
 from ..._errors import ArgumentError
+from ..._told import name_arguments as _name_arguments
 from ..._unigrad import Tensor, _nn, concat
 from ..parameter import set_value
 from . import parametrizations, rnn
@@ -82,3 +83,6 @@ def vector_to_parameters(vec, parameters):
     for parameter in parameters:
         set_value(parameter, vec[start : start + parameter.numel()].reshape(parameter.shape))
         start += parameter.numel()
+
+
+_name_arguments(globals(), __all__, without=("checkpoint",))

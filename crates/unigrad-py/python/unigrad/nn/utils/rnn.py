@@ -2,6 +2,7 @@
 
 from ... import _check
 from ..._errors import ArgumentError
+from ..._told import name_arguments as _name_arguments
 from ..._unigrad import Tensor, full, stack
 from ..recurrent import PackedSequence
 
@@ -81,3 +82,6 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
         seen = arange(data.shape[1], device=data.device) < sequence.lengths.unsqueeze(1)
         data = seen.reshape(list(seen.shape) + [1] * (data.ndim - 2)).where_(data, padding_value)
     return (data if batch_first else data.transpose(0, 1)), lengths
+
+
+_name_arguments(globals(), __all__)

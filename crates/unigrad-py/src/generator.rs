@@ -1,0 +1,91 @@
+//! `unigrad.Generator`: random numbers apart from those of the process.
+
+use crate::{
+    arguments::Sizes,
+    device::{PyDevice, or_default},
+    dtype::PyDType,
+    tensor::{PyTensor, made},
+};
+use pyo3::prelude::*;
+use unigrad::tensor::{DType, Generator};
+
+/// Random numbers of its own: what other code draws does not change them.
+///
+/// >>> import unigrad
+/// >>> first, second = unigrad.Generator(7), unigrad.Generator(7)
+/// >>> (first.randn((2, 3)) == second.randn((2, 3))).all().item()
+/// True
+#[pyclass(name = "Generator", module = "unigrad", frozen)]
+pub(crate) struct PyGenerator(Generator);
+
+fn float(dtype: Option<PyDType>) -> DType {
+    dtype.map_or(DType::F32, |dtype| dtype.0)
+}
+
+#[pymethods]
+impl PyGenerator {
+    #[new]
+    #[pyo3(signature = (seed=0))]
+    fn new(seed: u64) -> PyGenerator {
+        PyGenerator(Generator::new(seed))
+    }
+
+    /// Draws the numbers of a seed from the start.
+    fn manual_seed(&self, seed: u64) {
+        self.0.set(seed, 0);
+    }
+
+    /// Seed and offset: what `set_state` goes on from.
+    fn get_state(&self) -> (u64, u64) {
+        self.0.state()
+    }
+
+    /// Goes on from a state.
+    fn set_state(&self, state: (u64, u64)) {
+        self.0.set(state.0, state.1);
+    }
+
+    /// Uniform from 0 to below 1.
+    #[pyo3(signature = (size, *, dtype=None, device=None))]
+    fn rand(&self, py: Python<'_>, size: Sizes, dtype: Option<PyDType>, device: Option<PyDevice>) -> PyResult<PyTensor> {
+        let device = or_default(py, device)?;
+        made(py, || self.0.rand(size.0, float(dtype), &device))
+    }
+
+    /// Uniform from `low` to below `high`.
+    #[pyo3(signature = (low, high, size, *, dtype=None, device=None))]
+    fn uniform(
+        &self,
+        py: Python<'_>,
+        low: f64,
+        high: f64,
+        size: Sizes,
+        dtype: Option<PyDType>,
+        device: Option<PyDevice>,
+    ) -> PyResult<PyTensor> {
+        let device = or_default(py, device)?;
+        made(py, || self.0.uniform_between(size.0, low, high, float(dtype), &device))
+    }
+
+    /// Normal with mean 0 and variance 1.
+    #[pyo3(signature = (size, *, dtype=None, device=None))]
+    fn randn(&self, py: Python<'_>, size: Sizes, dtype: Option<PyDType>, device: Option<PyDevice>) -> PyResult<PyTensor> {
+        let device = or_default(py, device)?;
+        made(py, || self.0.randn(size.0, float(dtype), &device))
+    }
+
+    /// Integers from `low` to below `high`.
+    #[pyo3(signature = (low, high, size, *, dtype=None, device=None))]
+    fn randint(
+        &self,
+        py: Python<'_>,
+        low: i64,
+        high: i64,
+        size: Sizes,
+        dtype: Option<PyDType>,
+        device: Option<PyDevice>,
+    ) -> PyResult<PyTensor> {
+        let device = or_default(py, device)?;
+        made(py, || self.0.randint(low, high, size.0, dtype.map_or(DType::I64, |dtype| dtype.0), &device))
+    }
+}
