@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Module, trace};
-use unigrad_tensor::{InterpolateOptions, Tensor, WindowOptions};
+use unigrad_tensor::{InterpolateMode, InterpolateOptions, Tensor, WindowOptions};
 
 /// Its input.
 #[derive(Module, Clone, Copy, Debug, Default)]
@@ -102,6 +102,43 @@ impl Layer for Upsample {
     fn forward(&self, x: &Tensor) -> Tensor {
         trace::observe("Upsample", None, x.interpolate(&self.options))
     }
+}
+
+macro_rules! upsamplings {
+    ($($name:ident, $options:expr, $doc:literal;)*) => { $(
+        #[doc = $doc]
+        #[derive(Module, Clone, Debug)]
+        pub struct $name {
+            /// Which size, and how elements between are made.
+            #[module(skip)]
+            pub options: InterpolateOptions,
+        }
+
+        impl $name {
+            /// Height and width multiplied by `factor`.
+            pub fn new(factor: f64) -> $name {
+                $name { options: InterpolateOptions { scales: vec![factor], ..$options } }
+            }
+
+            /// To a height and a width.
+            pub fn sizes(sizes: [usize; 2]) -> $name {
+                $name { options: InterpolateOptions { sizes: sizes.to_vec(), ..$options } }
+            }
+        }
+
+        impl Layer for $name {
+            #[track_caller]
+            fn forward(&self, x: &Tensor) -> Tensor {
+                trace::observe(stringify!($name), None, x.interpolate(&self.options))
+            }
+        }
+    )* };
+}
+upsamplings! {
+    UpsamplingNearest2d, InterpolateOptions::sizes(InterpolateMode::Nearest, &[]),
+        "Another height and width of `[n, c, h, w]`: the element at the lower corner again and again.";
+    UpsamplingBilinear2d, InterpolateOptions::sizes(InterpolateMode::Linear, &[]).align_corners(),
+        "Another height and width of `[n, c, h, w]`: straight lines between elements, with the corners where they were.";
 }
 
 /// The windows of `[n, c, ..]` as columns `[n, c * window, windows]`.
