@@ -8,6 +8,18 @@ use crate::{Module, init, trace};
 use unigrad_tensor::{BagMode, DType, Device, EmbeddingBagOptions, EmbeddingOptions, Result, Tensor, no_grad};
 
 /// A row of the weight per index.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Embedding, Layer};
+/// use unigrad_tensor::{Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let tokens = Tensor::new([[1i64, 2, 0], [6, 1, 1]], &device);
+/// assert_eq!(Embedding::new(7, 4, &device).forward(&tokens).dims()?, [2, 3, 4]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct Embedding {
     /// `[n, size]`.
@@ -78,6 +90,21 @@ impl Layer for Embedding {
 }
 
 /// The sum, mean or maximum of the rows of each bag of indices.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{EmbeddingBag, Layer};
+/// use unigrad_tensor::{BagMode, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let bags = EmbeddingBag::new(7, 4, BagMode::Sum, &device);
+/// assert_eq!(bags.forward(&Tensor::new([[1i64, 2, 0], [6, 1, 1]], &device)).dims()?, [2, 4]);
+/// // Bags of two tokens and of one.
+/// let (tokens, offsets) = (Tensor::new([1i64, 2, 6], &device), Tensor::new([0i64, 2], &device));
+/// assert_eq!(bags.bags(&tokens, Some(&offsets), None).dims()?, [2, 4]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct EmbeddingBag {
     /// `[n, size]`.

@@ -130,6 +130,19 @@ impl TransformerOptions {
 }
 
 /// Attention of a sequence over itself, then two linear maps, each added to its input.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Layer, TransformerEncoderLayer, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let x = Tensor::ones([2, 5, 8], DType::F32, &device);
+/// assert_eq!(TransformerEncoderLayer::new(options, &device).forward(&x).dims()?, [2, 5, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerEncoderLayer {
     /// Over the sequence itself.
@@ -196,6 +209,20 @@ fn added(x: &Tensor, norm_first: bool, norm: &LayerNorm, part: impl Fn(&Tensor) 
 }
 
 /// As an encoder's layer, with attention over an encoder's output between its parts.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{AttentionMasks, TransformerDecoderLayer, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let [x, memory] = [[2, 4, 8], [2, 5, 8]].map(|shape| Tensor::ones(shape, DType::F32, &device));
+/// let y = TransformerDecoderLayer::new(options, &device).decode(&x, &memory, &AttentionMasks::causal(), &AttentionMasks::none());
+/// assert_eq!(y.dims()?, [2, 4, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerDecoderLayer {
     /// Over the sequence itself.
@@ -252,6 +279,19 @@ impl TransformerDecoderLayer {
 }
 
 /// Encoder layers one after another, and a last norm where it is asked for.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Layer, TransformerEncoder, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let x = Tensor::ones([2, 5, 8], DType::F32, &device);
+/// assert_eq!(TransformerEncoder::new(2, options, &device).forward(&x).dims()?, [2, 5, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerEncoder {
     /// In order.
@@ -298,6 +338,20 @@ impl Layer for TransformerEncoder {
 }
 
 /// Decoder layers one after another, and a last norm where it is asked for.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{AttentionMasks, TransformerDecoder, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let [x, memory] = [[2, 4, 8], [2, 5, 8]].map(|shape| Tensor::ones(shape, DType::F32, &device));
+/// let y = TransformerDecoder::new(2, options, &device).decode(&x, &memory, &AttentionMasks::causal(), &AttentionMasks::none());
+/// assert_eq!(y.dims()?, [2, 4, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerDecoder {
     /// In order.
@@ -351,6 +405,20 @@ impl VisitorMut for GlorotMatrices<'_> {
 }
 
 /// An encoder and a decoder that reads it, each with a last norm.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{AttentionMasks, Transformer, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let [source, target] = [[2, 5, 8], [2, 4, 8]].map(|shape| Tensor::ones(shape, DType::F32, &device));
+/// let (all, causal) = (AttentionMasks::none(), AttentionMasks::causal());
+/// assert_eq!(Transformer::new(2, 1, options, &device).run(&source, &target, [&all, &causal, &all]).dims()?, [2, 4, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct Transformer {
     /// Of the source.
