@@ -20,8 +20,8 @@ pub struct PoolOptions {
     pub ceil_mode: bool,
     /// Averages divide by the window's size even where it covers padding.
     pub count_include_pad: bool,
-    /// What the sums of windows are divided by instead of by their size (PyTorch's `divisor_override`), not 0. Averages only.
-    pub divisor: Option<i64>,
+    /// What the sums of windows are divided by instead of by their size; not 0. Averages only.
+    pub divisor_override: Option<i64>,
 }
 
 impl PoolOptions {
@@ -34,7 +34,7 @@ impl PoolOptions {
             dilation: vec![],
             ceil_mode: false,
             count_include_pad: true,
-            divisor: None,
+            divisor_override: None,
         }
     }
 
@@ -51,8 +51,8 @@ impl PoolOptions {
     }
 
     /// With averages that divide by a number of your own.
-    pub fn divisor(mut self, divisor: i64) -> PoolOptions {
-        self.divisor = Some(divisor);
+    pub fn divisor_override(mut self, divisor: i64) -> PoolOptions {
+        self.divisor_override = Some(divisor);
         self
     }
 }
@@ -127,8 +127,9 @@ impl Tensor {
             Ok(plan) => plan,
             Err(invalid) => return (invalid.clone(), invalid),
         };
-        if options.divisor.is_some() {
-            let invalid = Tensor::fail(ErrorKind::Argument, "max_pool", "a divisor is for averages only", "leave `divisor` out", &[self]);
+        if options.divisor_override.is_some() {
+            let invalid =
+                Tensor::fail(ErrorKind::Argument, "max_pool", "a divisor is for averages only", "leave `divisor_override` out", &[self]);
             return (invalid.clone(), invalid);
         }
         let node = x.max_pool_node(Arc::new(spec), &output);
@@ -167,7 +168,7 @@ impl Tensor {
     #[track_caller]
     pub fn avg_pool(&self, n: usize, options: &PoolOptions) -> Tensor {
         let _within = crate::autocast::within();
-        if options.divisor == Some(0) {
+        if options.divisor_override == Some(0) {
             return Tensor::fail(ErrorKind::Argument, "avg_pool", "a divisor of 0", "divide by another number", &[self]);
         }
         self.avg_pool_checked(n, options)
@@ -176,7 +177,7 @@ impl Tensor {
     /// [`Tensor::avg_pool`] that divides each window's sum by `divisor` (PyTorch's `divisor_override`), which is not 0.
     #[track_caller]
     pub fn avg_pool_with_divisor(&self, n: usize, options: &PoolOptions, divisor: i64) -> Tensor {
-        self.avg_pool(n, &options.clone().divisor(divisor))
+        self.avg_pool(n, &options.clone().divisor_override(divisor))
     }
 
     #[track_caller]
@@ -217,7 +218,7 @@ impl Tensor {
             }
         }
         let mut y = Tensor::from_expr(y);
-        if let Some(divisor) = options.divisor {
+        if let Some(divisor) = options.divisor_override {
             return if is_whole { y.div_trunc(divisor) } else { y * K(1.0 / divisor as f64) }.cast(dtype);
         }
         // How many elements each window averages over: a product of one count per dimension.

@@ -255,7 +255,7 @@ fn every_setting_of_a_layer_is_reached() {
         ("Unflatten.axis", Said("[6, 6] { unflatten = { axis = 2, sizes = [2, 3] } }")),
         ("Unflatten.sizes", Not("has no default")),
         ("shape$name.shape$field", Not("has no default")),
-        ("PoolOptions.divisor", Said("[2, 8] { avg_pool1d = { divisor = 3, kernel = 2 } }")),
+        ("PoolOptions.divisor_override", Said("[2, 8] { avg_pool1d = { divisor_override = 3, kernel = 2 } }")),
         ("Upsample.options", Not(PARTS)),
         ("UpsamplingNearest2d.options", Not(PARTS)),
         ("UpsamplingBilinear2d.options", Not(PARTS)),

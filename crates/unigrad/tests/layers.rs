@@ -267,8 +267,8 @@ fn tables_and_sizes(name: &str, variant: u64) -> Option<Built> {
         }
         ("EmbeddingBag", 3) => layer(bags(BagMode::Sum)),
         ("EmbeddingBag", 4) => built(bags(BagMode::Mean), true, |layer, x| layer.bags(&x[0], Some(&x[1]), None)),
-        ("AvgPool2d", 1) => layer(nn::AvgPool2d::with(PoolOptions::new(2).stride(1).padding(1).divisor(3))),
-        ("AvgPool3d", 1) => layer(nn::AvgPool3d::with(PoolOptions { ceil_mode: true, ..PoolOptions::new(2).divisor(5) })),
+        ("AvgPool2d", 1) => layer(nn::AvgPool2d::with(PoolOptions::new(2).stride(1).padding(1).divisor_override(3))),
+        ("AvgPool3d", 1) => layer(nn::AvgPool3d::with(PoolOptions { ceil_mode: true, ..PoolOptions::new(2).divisor_override(5) })),
         ("Upsample", 2..) => layer(nn::Upsample::new(match variant {
             2 => InterpolateOptions::scales(linear, &[2.5]),
             3 => InterpolateOptions::sizes(linear, &[7]).align_corners(),

@@ -118,7 +118,7 @@ macro_rules! pools {
                     dilation: Vec::new(),
                     ceil_mode,
                     count_include_pad,
-                    divisor: divisor_override,
+                    divisor_override,
                 };
                 made(py, || self.tensor().$average(&options))
             }
@@ -142,7 +142,7 @@ macro_rules! pools {
                     dilation: sizes(dilation),
                     ceil_mode,
                     count_include_pad: true,
-                    divisor: None,
+                    divisor_override: None,
                 };
                 if !return_indices {
                     return made(py, || self.tensor().$greatest(&options))?.into_bound_py_any(py);

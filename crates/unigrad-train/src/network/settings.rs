@@ -199,7 +199,7 @@ pub struct PoolSettings {
     pub count_include_pad: bool,
     /// What averages divide a window's sum by instead of by its size; not 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub divisor: Option<i64>,
+    pub divisor_override: Option<i64>,
 }
 
 impl PoolSettings {
@@ -212,7 +212,7 @@ impl PoolSettings {
             dilation: ones(),
             ceil_mode: false,
             count_include_pad: true,
-            divisor: None,
+            divisor_override: None,
         }
     }
 
