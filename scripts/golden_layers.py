@@ -3,7 +3,8 @@
     python scripts/golden_layers.py        # needs torch (CPU)
 
 A case is a layer's name here, a number that tells its settings (crates/unigrad/tests/layers.rs has them again), its state_dict, inputs, the output, and
-the gradients of sum(output * weight) with weight[i] = ((7 i + 3) mod 13 - 6) / 4 with respect to inputs and parameters.
+the gradients of sum(output * weight) with weight[i] = ((7 i + 3) mod 13 - 6) / 4 with respect to inputs and parameters. What a pass leaves in
+buffers, and in parameters that it changes, is there, too.
 """
 
 import json
@@ -38,7 +39,7 @@ def case(name, layer, *inputs, variant=0, run=None, train=True):
     leaves = [x.clone().requires_grad_() if x.dtype == torch.float32 else x for x in inputs]
     out = (run or (lambda l, *x: l(*x)))(layer, *leaves)
     (out * weight(out)).sum().backward()
-    after = {k: tensor(v) for k, v in layer.state_dict().items() if k in dict(layer.named_buffers())}
+    after = {k: tensor(v) for k, v in layer.state_dict().items() if k in dict(layer.named_buffers()) or tensor(v) != state[k]}
     cases.append(dict(
         layer=name, variant=variant, state=state, inputs=[tensor(x) for x in inputs], output=tensor(out), buffers=after,
         input_grads=[tensor(x.grad) if x.requires_grad and x.grad is not None else None for x in leaves],
@@ -241,6 +242,70 @@ case("SyncBatchNorm", nn.SyncBatchNorm(3), X(4, 3, 5), train=False)
 # Sizes even and odd, of more and of fewer channels: variants are 10 times the size, and the channels.
 for size, channels in ((1, 3), (2, 5), (3, 4), (3, 7), (4, 2), (5, 4), (5, 9), (6, 3), (7, 4), (8, 9)):
     case("CrossMapLrn2d", nn.CrossMapLRN2d(size, alpha=0.5, beta=0.75, k=1.5), X(1, channels, 2, 2), variant=10 * size + channels, run=across)
+# The pass makes rows shorter in the table.
+tokens = torch.tensor([[1, 2, 1], [6, 1, 0]])
+case("Embedding", nn.Embedding(7, 4, max_norm=1.5), tokens, variant=2)
+case("Embedding", nn.Embedding(7, 4, max_norm=2.0, norm_type=1.0, padding_idx=1, scale_grad_by_freq=True), tokens, variant=3)
+case("EmbeddingBag", nn.EmbeddingBag(7, 4, max_norm=1.5, mode="sum"), tokens, variant=3)
+case("EmbeddingBag", nn.EmbeddingBag(7, 4, max_norm=1.5, mode="mean"), torch.tensor([1, 2, 0, 6, 1]), torch.tensor([0, 2]), variant=4)
+case("AvgPool2d", nn.AvgPool2d(2, stride=1, padding=1, divisor_override=3), X(2, 2, 4, 5), variant=1)
+case("AvgPool3d", nn.AvgPool3d(2, ceil_mode=True, divisor_override=5), X(1, 2, 3, 4, 5), variant=1)
+for variant, (shape, options) in enumerate([
+    ((5,), dict(scale_factor=2.5, mode="linear")), ((5,), dict(size=7, mode="linear", align_corners=True)), ((5,), dict(size=7, mode="nearest")),
+    ((2, 3, 2), dict(scale_factor=2, mode="nearest")), ((2, 3, 4), dict(size=(3, 5, 2), mode="trilinear")),
+    ((2, 3, 4), dict(scale_factor=2, mode="trilinear", align_corners=True)), ((3, 4), dict(size=(5, 7), mode="bicubic")),
+    ((3, 4), dict(size=(5, 7), mode="bicubic", align_corners=True)), ((3, 4), dict(scale_factor=1.5, mode="bilinear")),
+    ((3, 4), dict(size=(5, 7), mode="nearest-exact")), ((5, 6), dict(size=(2, 3), mode="area")),
+], 2):
+    case("Upsample", nn.Upsample(**options), X(2, 2, *shape), variant=variant)
+for variant, options in enumerate([dict(scale_factor=2), dict(size=(5, 7))]):
+    case("UpsamplingNearest2d", nn.UpsamplingNearest2d(**options), X(2, 2, 3, 4), variant=variant)
+    case("UpsamplingBilinear2d", nn.UpsamplingBilinear2d(**options), X(2, 2, 3, 4), variant=variant)
+
+
+class Gated(nn.Module):
+    """One half of an axis through a function, times the other (Shazeer, 2020), of which PyTorch has functions only."""
+
+    def __init__(self, function, axis):
+        super().__init__()
+        self.function, self.axis = function, axis
+
+    def forward(self, x):
+        gate, value = x.chunk(2, self.axis)
+        return self.function(gate) * value
+
+
+class Learned(nn.Module):
+    """A learned vector for each position, added."""
+
+    def __init__(self, size, longest):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(longest, size) * 0.02)
+
+    def forward(self, x):
+        return x + self.weight[:x.shape[1]]
+
+
+for variant, axis in enumerate([-1, 1]):
+    case("SwiGlu", Gated(F.silu, axis), X(3, 4, 6), variant=variant)
+    case("GeGlu", Gated(F.gelu, axis), X(3, 4, 6), variant=variant)
+case("LearnedEncoding", Learned(4, 7), X(2, 5, 4))
+# Losses of several inputs, by their types.
+signs = torch.tensor([1.0, -1.0, 1.0, -1.0])
+case("GaussianNllLoss", nn.GaussianNLLLoss(), X(4, 3), X(4, 3), X(4, 3).abs() + 0.5)
+case("GaussianNllLoss", nn.GaussianNLLLoss(full=True, reduction="sum"), X(4, 3), X(4, 3), X(4, 3).abs() + 0.5, variant=1)
+case("MarginRankingLoss", nn.MarginRankingLoss(), X(4), X(4), signs)
+case("MarginRankingLoss", nn.MarginRankingLoss(margin=0.5, reduction="sum"), X(4), X(4), signs, variant=1)
+case("CosineEmbeddingLoss", nn.CosineEmbeddingLoss(), X(4, 3), X(4, 3), signs)
+case("CosineEmbeddingLoss", nn.CosineEmbeddingLoss(margin=-0.5, reduction="none"), X(4, 3), X(4, 3), signs, variant=1)
+case("TripletMarginLoss", nn.TripletMarginLoss(), X(4, 3), X(4, 3), X(4, 3))
+case("TripletMarginLoss", nn.TripletMarginLoss(margin=2.0, p=1.0, swap=True, reduction="sum"), X(4, 3), X(4, 3), X(4, 3), variant=1)
+case("TripletMarginWithDistanceLoss", nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: 1 - F.cosine_similarity(a, b), margin=0.7),
+     X(4, 3), X(4, 3), X(4, 3))
+for variant, reduction in enumerate(["mean", "sum", "none"]):
+    # PyTorch's gradient takes it that the logarithms are those of a softmax.
+    case("CtcLoss", nn.CTCLoss(blank=variant, reduction=reduction), X(6, 2, 5), torch.tensor([[3, 3, 4], [4, 3, 3]]), torch.tensor([6, 5]),
+         torch.tensor([3, 2]), variant=variant, run=lambda l, x, *more: l(x.log_softmax(-1), *more))
 
 path = os.path.join(os.path.dirname(__file__), "..", "goldens", "layers.json")
 with open(path, "w") as file:

@@ -49,6 +49,8 @@ const MAY_NAME_BACKENDS: &[&str] = &[
     "crates/unigrad-py/src/kernel.rs",
     // What DLPack and CUDA's array interface call devices.
     "crates/unigrad-py/src/exchange/",
+    // Examples in documentation, which register a driver as programs' own do.
+    "crates/unigrad-nn/src/example.rs",
     // Templates in a dialect's own words.
     "crates/unigrad-gpu/src/lower/native/",
     // PyTorch's names of storages, which its files have.
@@ -69,6 +71,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("what guards a result is checked in every build", guards),
     ("the planner has no default for what cannot happen", defaults),
     ("every file says what it is for", headers),
+    ("every layer and loss has an example", examples),
     ("ARCHITECTURE.md maps what exists", map),
 ];
 
@@ -249,6 +252,32 @@ fn headers() -> Verdict {
     Ok(bare.map(|(path, _)| format!("{path}: begin with `//!`: what goes in, what comes out, what always and never holds")).collect())
 }
 
+/// Where layers and losses are.
+const WITH_EXAMPLES: &[&str] = &["crates/unigrad-nn/src/layers/", "crates/unigrad-nn/src/losses.rs"];
+
+/// A layer or loss shows its use in its documentation, where tests run it; those that a macro makes have the macro's example.
+fn examples() -> Verdict {
+    let files = library_files()?.into_iter().filter(|(path, _)| WITH_EXAMPLES.iter().any(|place| path.starts_with(place)));
+    let offences = files.flat_map(|(path, text)| {
+        let bare: Vec<String> = without_example(&text).into_iter().map(|(line, name)| format!("{path}:{line}: `{name}`")).collect();
+        bare.into_iter().map(|place| format!("{place} has no example: show in its documentation how it is made, and what it gives"))
+    });
+    Ok(offences.collect())
+}
+
+/// Public types without an example, by line; settings need none.
+fn without_example(text: &str) -> Vec<(usize, &str)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let types = lines.iter().enumerate().filter_map(|(number, line)| Some((number, line.trim_start().strip_prefix("pub struct ")?)));
+    let named = types.map(|(number, rest)| (number, rest.split(|c: char| !c.is_alphanumeric() && c != '$').next().unwrap_or(rest)));
+    let layers = named.filter(|(_, name)| !name.ends_with("Options") && !name.ends_with("Masks"));
+    let bare = layers.filter(|(number, _)| {
+        let mut above = lines[..*number].iter().rev().take_while(|line| !line.trim().is_empty());
+        !above.any(|line| line.contains("```") || line.contains("example!("))
+    });
+    bare.map(|(number, name)| (number + 1, name)).collect()
+}
+
 fn map() -> Verdict {
     let root = source::root();
     let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).map_err(|error| format!("ARCHITECTURE.md: {error}"))?;
@@ -331,6 +360,14 @@ mod tests {
     #[test]
     fn libraries_do_not_panic() {
         assert_tidy(panics);
+    }
+
+    #[test]
+    fn layers_and_losses_have_examples() {
+        assert_tidy(examples);
+        let text = "/// A map.\n/// ```\n/// Map;\n/// ```\npub struct Map;\n\n/// None.\n#[derive(Clone)]\npub struct Bare(u8);\n\n\
+                    pub struct MapOptions;\n\n#[doc = example!($name)]\npub struct $name;\n\n#[doc = $doc]\npub struct $name {}\n";
+        assert_eq!(without_example(text), [(9, "Bare"), (17, "$name")]);
     }
 
     #[test]

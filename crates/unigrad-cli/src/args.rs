@@ -3,9 +3,20 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+const HELP: &str = "Examples:
+  unigrad devices
+  unigrad train digits --epochs 10
+  unigrad train csv --data iris.csv --target species
+  unigrad predict --model runs/csv/model.safetensors new.csv";
+
+const TRAIN_HELP: &str = "Examples:
+  unigrad train digits --model mlp --epochs 10
+  unigrad train config run.toml
+  unigrad train digits --help";
+
 /// A deep-learning framework: train, inspect, measure.
 #[derive(Parser, Debug)]
-#[command(name = "unigrad", version, about, propagate_version = true)]
+#[command(name = "unigrad", version, about, propagate_version = true, after_help = HELP)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -14,7 +25,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Train a model.
-    #[command(subcommand)]
+    #[command(subcommand, after_help = TRAIN_HELP)]
     Train(Box<Train>),
     /// List the devices of this machine.
     #[command(after_help = "Example:\n  unigrad devices --verbose")]

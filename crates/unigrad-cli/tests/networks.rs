@@ -177,17 +177,19 @@ fn wrong_tables_are_told_with_their_place() {
 
 #[test]
 fn every_help_has_an_example() {
-    for command in [
-        &["train", "digits"][..],
-        &["train", "mnist"],
-        &["train", "gpt"],
-        &["train", "csv"],
-        &["train", "images"],
-        &["train", "config"],
-        &["predict"],
-        &["devices"],
-    ] {
-        let help = stdout(&run(&[command, &["--help"]].concat()));
+    let (mut commands, mut seen) = (vec![Vec::<String>::new()], Vec::new());
+    while let Some(command) = commands.pop() {
+        let asked: Vec<&str> = command.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = ok(&asked);
         assert!(help.contains("Example"), "{command:?}: {help}");
+        // A line of the list is a command's name and what it is for, which may go on in lines that are further in.
+        let list = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        let names = list.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        let below = names.filter(|name| !name.is_empty() && *name != "help");
+        commands.extend(below.map(|name| [command.as_slice(), &[name.to_owned()]].concat()));
+        seen.push(command.join(" "));
+    }
+    for known in ["", "bench", "compare", "devices", "inspect", "predict", "train", "train config", "train csv", "train gpt"] {
+        assert!(seen.iter().any(|command| command == known), "`{known}` is not among {seen:?}");
     }
 }

@@ -6,6 +6,9 @@
 
 extern crate self as unigrad;
 
+#[macro_use]
+mod example;
+
 mod archive;
 mod checkpoint;
 mod error;

@@ -20,12 +20,22 @@ pub struct PoolOptions {
     pub ceil_mode: bool,
     /// Averages divide by the window's size even where it covers padding.
     pub count_include_pad: bool,
+    /// What the sums of windows are divided by instead of by their size; not 0. Averages only.
+    pub divisor_override: Option<i64>,
 }
 
 impl PoolOptions {
     /// Windows of one size, side by side.
     pub fn new(kernel: usize) -> PoolOptions {
-        PoolOptions { kernel: vec![kernel], stride: vec![], padding: vec![], dilation: vec![], ceil_mode: false, count_include_pad: true }
+        PoolOptions {
+            kernel: vec![kernel],
+            stride: vec![],
+            padding: vec![],
+            dilation: vec![],
+            ceil_mode: false,
+            count_include_pad: true,
+            divisor_override: None,
+        }
     }
 
     /// With one stride for all dimensions.
@@ -37,6 +47,12 @@ impl PoolOptions {
     /// With one padding for all dimensions.
     pub fn padding(mut self, padding: usize) -> PoolOptions {
         self.padding = vec![padding];
+        self
+    }
+
+    /// With averages that divide by a number of your own.
+    pub fn divisor_override(mut self, divisor: i64) -> PoolOptions {
+        self.divisor_override = Some(divisor);
         self
     }
 }
@@ -111,6 +127,11 @@ impl Tensor {
             Ok(plan) => plan,
             Err(invalid) => return (invalid.clone(), invalid),
         };
+        if options.divisor_override.is_some() {
+            let invalid =
+                Tensor::fail(ErrorKind::Argument, "max_pool", "a divisor is for averages only", "leave `divisor_override` out", &[self]);
+            return (invalid.clone(), invalid);
+        }
         let node = x.max_pool_node(Arc::new(spec), &output);
         if node.error().is_some() {
             return (Tensor::from_expr(node.clone()), Tensor::from_expr(node));
@@ -146,23 +167,23 @@ impl Tensor {
     /// others); of bools it is an `f32`.
     #[track_caller]
     pub fn avg_pool(&self, n: usize, options: &PoolOptions) -> Tensor {
-        self.avg_pool_as(n, options, None)
+        let _within = crate::autocast::within();
+        if options.divisor_override == Some(0) {
+            return Tensor::fail(ErrorKind::Argument, "avg_pool", "a divisor of 0", "divide by another number", &[self]);
+        }
+        self.avg_pool_checked(n, options)
     }
 
     /// [`Tensor::avg_pool`] that divides each window's sum by `divisor` (PyTorch's `divisor_override`), which is not 0.
     #[track_caller]
     pub fn avg_pool_with_divisor(&self, n: usize, options: &PoolOptions, divisor: i64) -> Tensor {
-        let _within = crate::autocast::within();
-        if divisor == 0 {
-            return Tensor::fail(ErrorKind::Argument, "avg_pool", "a divisor of 0", "divide by another number", &[self]);
-        }
-        self.avg_pool_as(n, options, Some(divisor))
+        self.avg_pool(n, &options.clone().divisor_override(divisor))
     }
 
     #[track_caller]
-    fn avg_pool_as(&self, n: usize, options: &PoolOptions, divisor: Option<i64>) -> Tensor {
+    fn avg_pool_checked(&self, n: usize, options: &PoolOptions) -> Tensor {
         if let Some(x) = self.as_batch(n) {
-            return x.avg_pool_as(n, options, divisor).squeeze(0);
+            return x.avg_pool_checked(n, options).squeeze(0);
         }
         let (x, spec, output) = match plan("avg_pool", self, n, options) {
             Ok(plan) => plan,
@@ -197,7 +218,7 @@ impl Tensor {
             }
         }
         let mut y = Tensor::from_expr(y);
-        if let Some(divisor) = divisor {
+        if let Some(divisor) = options.divisor_override {
             return if is_whole { y.div_trunc(divisor) } else { y * K(1.0 / divisor as f64) }.cast(dtype);
         }
         // How many elements each window averages over: a product of one count per dimension.

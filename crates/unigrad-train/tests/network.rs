@@ -369,3 +369,23 @@ fn mutated_files_never_panic() {
     }
     assert!(loaded > 20 && refused > 1000, "{loaded} were loaded, {refused} refused");
 }
+
+/// A method of the builder says what a file says by the kind's name alone.
+#[test]
+fn methods_of_the_builder_are_kinds_with_defaults() {
+    let _alone = alone();
+    let device = device();
+    let shapes = |builder: unigrad_train::network::NetworkBuilder, json: &str, output: &[usize]| {
+        let said: LayerSpec = serde_json::from_str(json).unwrap();
+        assert_eq!(builder.architecture().layers, [said], "{json}");
+        assert_eq!(builder.build_on(&device).unwrap().output_shape(), output, "{json}");
+    };
+    let of = |input: &[usize]| Network::with_input(input.to_vec());
+    shapes(of(&[5, 4]).multihead_attention(2), r#"{"multihead_attention": {"heads": 2}}"#, &[5, 4]);
+    shapes(of(&[5, 4]).rnn(3), r#"{"rnn": {"hidden": 3}}"#, &[5, 3]);
+    shapes(of(&[2, 8]).max_pool1d(2), r#"{"max_pool1d": {"kernel": 2}}"#, &[2, 4]);
+    shapes(of(&[2, 4, 4, 6]).max_pool3d(2), r#"{"max_pool3d": {"kernel": 2}}"#, &[2, 2, 2, 3]);
+    shapes(of(&[4, 5]).group_norm(2), r#"{"group_norm": {"groups": 2}}"#, &[4, 5]);
+    shapes(of(&[4, 5]).instance_norm(), r#""instance_norm""#, &[4, 5]);
+    shapes(of(&[5]).embedding_bag(7, 3), r#"{"embedding_bag": {"tokens": 7, "size": 3}}"#, &[3]);
+}

@@ -420,6 +420,8 @@ fn every_layer_is_reached() {
         ("Residual", Said("[4] { residual = { layers = [{ dense = { units = 4 } }, \"relu\"] } }")),
         ("Sequential", Not("is the list of layers itself")),
         ("Upsample", Said("[2, 3, 3] { upsample = { factor = 2.0, mode = \"bilinear\" } }")),
+        ("UpsamplingNearest2d", Not("is `upsample` with `mode = \"nearest\"`")),
+        ("UpsamplingBilinear2d", Not("is `upsample` with `mode = \"bilinear\"` and `align_corners = true`")),
         ("PixelShuffle", Said("[4, 3, 3] { pixel_shuffle = { factor = 2 } }")),
         ("PixelUnshuffle", Said("[1, 4, 4] { pixel_unshuffle = { factor = 2 } }")),
         ("ChannelShuffle", Said("[4, 3] { channel_shuffle = { groups = 2 } }")),

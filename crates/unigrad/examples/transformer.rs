@@ -74,7 +74,7 @@ fn main() -> Result<()> {
     let model = Judge {
         embedding: Embedding::new(vocabulary.len(), SIZE, &device),
         positions: SinusoidalEncoding::new(SIZE, 64, 0.0, &device),
-        encoder: TransformerEncoder::new(2, options, &device),
+        encoder: TransformerEncoder::new(2, options, &device).last_norm(LayerNorm::new(SIZE, &device)),
         head: Linear::new(SIZE, 2, &device),
     };
     let optimizer = AdamW::new(model.parameters(), 3e-3)?;

@@ -8,7 +8,10 @@ use std::{
 use unigrad::{
     nn::{self, Layer},
     prelude::*,
-    tensor::{BagMode, EmbeddingOptions, InterpolateMode, InterpolateOptions, PadMode, WindowOptions, autocast},
+    tensor::{
+        BagMode, CtcOptions, EmbeddingBagOptions, EmbeddingOptions, InterpolateMode, InterpolateOptions, PadMode, Reduction,
+        TripletOptions, WindowOptions, autocast,
+    },
 };
 
 /// A recurrent layer's pass: the input, the initial states and lengths; the output and the last states.
@@ -207,6 +210,90 @@ fn in_variants(name: &str, variant: u64) -> Option<Built> {
     })
 }
 
+/// Losses of several inputs, by their types.
+fn losses(name: &str, variant: u64) -> Option<Built> {
+    let loss = |call: Box<dyn Fn(&[Tensor]) -> Tensor>| Some(built(nn::Identity, true, move |_, x| call(x)));
+    let reduction = if variant == 1 { Reduction::Sum } else { Reduction::Mean };
+    match name {
+        "GaussianNllLoss" => {
+            let kind = nn::GaussianNllLoss { full: variant == 1, reduction, ..nn::GaussianNllLoss::default() };
+            loss(Box::new(move |x| kind.forward(&x[0], &x[1], &x[2])))
+        }
+        "MarginRankingLoss" => {
+            let kind = nn::MarginRankingLoss { margin: if variant == 1 { 0.5 } else { 0.0 }, reduction };
+            loss(Box::new(move |x| kind.forward(&x[0], &x[1], &x[2])))
+        }
+        "CosineEmbeddingLoss" => {
+            let kind = match variant {
+                0 => nn::CosineEmbeddingLoss::default(),
+                _ => nn::CosineEmbeddingLoss { margin: -0.5, reduction: Reduction::None },
+            };
+            loss(Box::new(move |x| kind.forward(&x[0], &x[1], &x[2])))
+        }
+        "TripletMarginLoss" => {
+            let kind = match variant {
+                0 => nn::TripletMarginLoss::default(),
+                _ => nn::TripletMarginLoss {
+                    options: TripletOptions { margin: 2.0, p: 1.0, swap: true, reduction, ..TripletOptions::default() },
+                },
+            };
+            loss(Box::new(move |x| kind.forward(&x[0], &x[1], &x[2])))
+        }
+        "TripletMarginWithDistanceLoss" => {
+            let mut kind = nn::TripletMarginWithDistanceLoss::new(|a: &Tensor, b: &Tensor| 1.0 - a.cosine_similarity(b, 1, 1e-8));
+            kind.options.margin = 0.7;
+            loss(Box::new(move |x| kind.forward(&x[0], &x[1], &x[2])))
+        }
+        "CtcLoss" => {
+            let reduction = [Reduction::Mean, Reduction::Sum, Reduction::None][variant as usize];
+            let kind = nn::CtcLoss { options: CtcOptions { blank: variant as _, reduction, ..CtcOptions::default() } };
+            loss(Box::new(move |x| kind.forward(&x[0].log_softmax(-1), &x[1], &x[2], &x[3])))
+        }
+        _ => None,
+    }
+}
+
+/// Tables whose rows are made shorter, and the resizing layers.
+fn tables_and_sizes(name: &str, variant: u64) -> Option<Built> {
+    let d = &device();
+    let short = EmbeddingOptions { max_norm: Some(1.5), ..EmbeddingOptions::default() };
+    let bags = |mode| nn::EmbeddingBag::with(7, 4, EmbeddingBagOptions { mode, rows: short.clone(), ..EmbeddingBagOptions::default() }, d);
+    let (linear, nearest, cubic) = (InterpolateMode::Linear, InterpolateMode::Nearest, InterpolateMode::Cubic);
+    Some(match (name, variant) {
+        ("Embedding", 2) => layer(nn::Embedding::with(7, 4, short, d)),
+        ("Embedding", 3) => {
+            let options = EmbeddingOptions { padding_idx: Some(1), max_norm: Some(2.0), norm_type: 1.0, scale_grad_by_freq: true };
+            layer(nn::Embedding::with(7, 4, options, d))
+        }
+        ("EmbeddingBag", 3) => layer(bags(BagMode::Sum)),
+        ("EmbeddingBag", 4) => built(bags(BagMode::Mean), true, |layer, x| layer.bags(&x[0], Some(&x[1]), None)),
+        ("AvgPool2d", 1) => layer(nn::AvgPool2d::with(PoolOptions::new(2).stride(1).padding(1).divisor_override(3))),
+        ("AvgPool3d", 1) => layer(nn::AvgPool3d::with(PoolOptions { ceil_mode: true, ..PoolOptions::new(2).divisor_override(5) })),
+        ("Upsample", 2..) => layer(nn::Upsample::new(match variant {
+            2 => InterpolateOptions::scales(linear, &[2.5]),
+            3 => InterpolateOptions::sizes(linear, &[7]).align_corners(),
+            4 => InterpolateOptions::sizes(nearest, &[7]),
+            5 => InterpolateOptions::scales(nearest, &[2.0]),
+            6 => InterpolateOptions::sizes(linear, &[3, 5, 2]),
+            7 => InterpolateOptions::scales(linear, &[2.0]).align_corners(),
+            8 => InterpolateOptions::sizes(cubic, &[5, 7]),
+            9 => InterpolateOptions::sizes(cubic, &[5, 7]).align_corners(),
+            10 => InterpolateOptions::scales(linear, &[1.5]),
+            11 => InterpolateOptions::sizes(InterpolateMode::NearestExact, &[5, 7]),
+            12 => InterpolateOptions::sizes(InterpolateMode::Area, &[2, 3]),
+            _ => return None,
+        })),
+        ("UpsamplingNearest2d", 0) => layer(nn::UpsamplingNearest2d::new(2.0)),
+        ("UpsamplingNearest2d", 1) => layer(nn::UpsamplingNearest2d::sizes([5, 7])),
+        ("UpsamplingBilinear2d", 0) => layer(nn::UpsamplingBilinear2d::new(2.0)),
+        ("UpsamplingBilinear2d", 1) => layer(nn::UpsamplingBilinear2d::sizes([5, 7])),
+        ("SwiGlu", 1) => layer(nn::SwiGlu { axis: 1 }),
+        ("GeGlu", 1) => layer(nn::GeGlu { axis: 1 }),
+        ("LearnedEncoding", 0) => layer(nn::LearnedEncoding::new(4, 7, d)),
+        _ => return None,
+    })
+}
+
 fn conv_options() -> ConvOptions {
     ConvOptions::new(2, 1).groups(2)
 }
@@ -223,7 +310,8 @@ fn build(name: &str, variant: u64) -> Built {
             _ => nn::TransformerOptions { activation: nn::Activation::Gelu, norm_first: true, ..options },
         }
     };
-    if let Some(layer) = recurrent(name, variant).or_else(|| in_variants(name, variant)) {
+    let ways = [recurrent, in_variants, losses, tables_and_sizes];
+    if let Some(layer) = ways.iter().find_map(|way| way(name, variant)) {
         return layer;
     }
     macro_rules! plain {
@@ -234,7 +322,8 @@ fn build(name: &str, variant: u64) -> Built {
     }
     if variant == 0 {
         plain!(Relu Relu6 Selu Gelu GeluTanh Silu Sigmoid LogSigmoid Tanh Tanhshrink Softsign Mish Hardswish Hardsigmoid LeakyRelu Elu Celu Softplus
-            Softshrink Hardshrink Hardtanh Softmax Softmin LogSoftmax Glu Softmax2d Flatten Identity);
+            Softshrink Hardshrink Hardtanh Softmax Softmin LogSoftmax Glu SwiGlu GeGlu Softmax2d Flatten
+            Identity);
     }
     macro_rules! sized {
         ($($layer:ident($($argument:expr),*))*) => { match name {
@@ -372,6 +461,8 @@ fn check(case: &Value) -> Result<(), String> {
             Some(want) if trained.contains(name) => {
                 let grad = own.grad().unwrap_or_else(|| own.zeros_like());
                 close(&format!("gradient of {name}"), &grad, want)?;
+                // The pass changes some parameters, and leaves the others as they are.
+                close(&format!("{name} afterwards"), own, case["buffers"].get(name).unwrap_or(&wanted[name]))?;
             }
             Some(_) => return Err(format!("{name} is a buffer and not a parameter")),
             None if trained.contains(name) => return Err(format!("{name} is a parameter and not a buffer")),
@@ -473,6 +564,19 @@ fn random_layers_keep_their_statistics() {
     let alpha = nn::AlphaDropout::new(0.3).forward(&normal);
     let (mean, var) = (alpha.mean(()).item::<f32>().unwrap(), alpha.var((), 1).item::<f32>().unwrap());
     assert!(mean.abs() < 0.03 && (var - 1.0).abs() < 0.03, "mean {mean}, variance {var}");
+    // Channels are dropped as a whole, to one value, and mean and variance stay.
+    let normal = Tensor::randn([400, 20, 5], DType::F32, &device()).realize().unwrap();
+    let y = nn::FeatureAlphaDropout::new(0.3).forward(&normal);
+    // What SELU saturates at, after the map that brings mean and variance back.
+    let (saturation, p) = (-1.758_099_340_847_376_6, 0.3);
+    let low = saturation * (1.0 - p) / f64::sqrt((1.0 - p) * (1.0 + p * saturation * saturation));
+    let at_low = (y.clone() - low).abs().lt(1e-5).cast(DType::F32).mean(-1).to_vec::<f32>().unwrap();
+    assert!(at_low.iter().all(|share| *share == 0.0 || *share == 1.0), "a channel is dropped as a whole");
+    let dropped = at_low.iter().filter(|share| **share == 1.0).count() as f64 / at_low.len() as f64;
+    assert!((dropped - 0.3).abs() < 0.03, "{dropped}");
+    let (mean, var) = (y.mean(()).item::<f32>().unwrap(), y.var((), 1).item::<f32>().unwrap());
+    assert!(mean.abs() < 0.05 && (var - 1.0).abs() < 0.05, "mean {mean}, variance {var}");
+    let normal = Tensor::randn([400, 100], DType::F32, &device()).realize().unwrap();
     let y = nn::RRelu::default().forward(&(normal.abs() * -1.0));
     let slopes = (y / (normal.abs() * -1.0)).to_vec::<f32>().unwrap();
     assert!(slopes.iter().all(|slope| (0.124..0.334).contains(slope)) && slopes.iter().any(|slope| *slope > 0.3));

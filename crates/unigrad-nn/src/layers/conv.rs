@@ -18,8 +18,9 @@ fn around<'a>(x: &'a Tensor, n: usize, options: &'a ConvOptions, mode: PadMode) 
 }
 
 macro_rules! convolutions {
-    ($($name:ident, $transposed:ident, $n:literal, $forward:ident, $backward:ident, $axes:literal;)*) => { $(
+    ($($name:ident, $transposed:ident, $n:literal, $forward:ident, $backward:ident, $axes:literal, $from:literal, $to:literal;)*) => { $(
         #[doc = concat!("Convolution over ", $axes, ".")]
+        #[doc = example!($name, "ConvOptions, ", "::new(4, 6, 3, ConvOptions::new(2, 1), &device)", $from => $to)]
         #[derive(Module, Clone)]
         pub struct $name {
             /// `[out, in / groups, kernel..]`.
@@ -88,6 +89,7 @@ macro_rules! convolutions {
         }
 
         #[doc = concat!("Transposed convolution over ", $axes, ".")]
+        #[doc = example!($transposed, "ConvOptions, ", "::new(6, 4, 3, ConvOptions::new(2, 1), &device)", $to => $from)]
         #[derive(Module, Clone)]
         pub struct $transposed {
             /// `[in, out / groups, kernel..]`.
@@ -135,7 +137,8 @@ macro_rules! convolutions {
     )* };
 }
 convolutions! {
-    Conv1d, ConvTranspose1d, 1, conv1d, conv_transpose1d, "the last axis of `[n, c, l]`";
-    Conv2d, ConvTranspose2d, 2, conv2d, conv_transpose2d, "the last two axes of `[n, c, h, w]`";
-    Conv3d, ConvTranspose3d, 3, conv3d, conv_transpose3d, "the last three axes of `[n, c, d, h, w]`";
+    Conv1d, ConvTranspose1d, 1, conv1d, conv_transpose1d, "the last axis of `[n, c, l]`", "[2, 4, 9]", "[2, 6, 5]";
+    Conv2d, ConvTranspose2d, 2, conv2d, conv_transpose2d, "the last two axes of `[n, c, h, w]`", "[2, 4, 9, 7]", "[2, 6, 5, 4]";
+    Conv3d, ConvTranspose3d, 3, conv3d, conv_transpose3d, "the last three axes of `[n, c, d, h, w]`", "[2, 4, 3, 9, 7]",
+        "[2, 6, 2, 5, 4]";
 }

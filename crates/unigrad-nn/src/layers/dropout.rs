@@ -7,8 +7,9 @@ use crate::Module;
 use unigrad_tensor::Tensor;
 
 macro_rules! dropouts {
-    ($($name:ident, |$x:ident, $p:ident| $body:expr, $doc:literal;)*) => { $(
+    ($($name:ident, |$x:ident, $p:ident| $body:expr, $doc:literal, $shape:literal;)*) => { $(
         #[doc = $doc]
+        #[doc = example!($name, "::new(0.2)", $shape => $shape)]
         #[derive(Module, Clone, Debug)]
         #[module(on_mode = "set_training")]
         pub struct $name {
@@ -44,13 +45,13 @@ macro_rules! dropouts {
     )* };
 }
 dropouts! {
-    Dropout, |x, p| x.dropout(p), "While training, each element is 0 with probability `p`, else divided by `1 - p`; in use, nothing happens.";
-    Dropout1d, |x, p| channels(x, p, 1), "While training, each channel of `[n, c, l]` or `[c, l]` is 0 with probability `p`, else divided by `1 - p`.";
-    Dropout2d, |x, p| channels(x, p, 2), "While training, each channel of `[n, c, h, w]` or `[c, h, w]` is 0 with probability `p`, else divided by `1 - p`.";
-    Dropout3d, |x, p| channels(x, p, 3), "While training, each channel of `[n, c, d, h, w]` or `[c, d, h, w]` is 0 with probability `p`, else divided by `1 - p`.";
+    Dropout, |x, p| x.dropout(p), "While training, each element is 0 with probability `p`, else divided by `1 - p`; in use, nothing happens.", "[2, 3]";
+    Dropout1d, |x, p| channels(x, p, 1), "While training, each channel of `[n, c, l]` or `[c, l]` is 0 with probability `p`, else divided by `1 - p`.", "[2, 3, 4]";
+    Dropout2d, |x, p| channels(x, p, 2), "While training, each channel of `[n, c, h, w]` or `[c, h, w]` is 0 with probability `p`, else divided by `1 - p`.", "[2, 3, 4, 4]";
+    Dropout3d, |x, p| channels(x, p, 3), "While training, each channel of `[n, c, d, h, w]` or `[c, d, h, w]` is 0 with probability `p`, else divided by `1 - p`.", "[2, 3, 4, 4, 4]";
     AlphaDropout, |x, p| alpha(x, &ones(x, x.rank()), p),
-        "While training, elements are dropped to where [`super::Selu`] saturates, such that mean and variance stay (Klambauer et al., 2017).";
-    FeatureAlphaDropout, |x, p| alpha(x, &ones(x, 2), p), "[`AlphaDropout`] of whole channels (axis 1).";
+        "While training, elements are dropped to where [`super::Selu`] saturates, such that mean and variance stay (Klambauer et al., 2017).", "[2, 3]";
+    FeatureAlphaDropout, |x, p| alpha(x, &ones(x, 2), p), "[`AlphaDropout`] of whole channels (axis 1).", "[2, 3, 4]";
 }
 
 /// Ones of the shape of `x` up to the axis `kept`, and 1 from there.

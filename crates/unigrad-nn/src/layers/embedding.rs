@@ -1,10 +1,25 @@
 //! A vector per token, and per bag of tokens.
+//!
+//! Always: where rows have a greatest norm, the rows that are looked up are made shorter in the table itself, before they are looked up, and no gradient
+//! knows of it, as in PyTorch.
 
 use super::Layer;
 use crate::{Module, init, trace};
-use unigrad_tensor::{BagMode, DType, Device, EmbeddingBagOptions, EmbeddingOptions, Tensor, no_grad};
+use unigrad_tensor::{BagMode, DType, Device, EmbeddingBagOptions, EmbeddingOptions, Result, Tensor, no_grad};
 
 /// A row of the weight per index.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Embedding, Layer};
+/// use unigrad_tensor::{Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let tokens = Tensor::new([[1i64, 2, 0], [6, 1, 1]], &device);
+/// assert_eq!(Embedding::new(7, 4, &device).forward(&tokens).dims()?, [2, 3, 4]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct Embedding {
     /// `[n, size]`.
@@ -47,16 +62,49 @@ fn table(n: usize, size: usize, padding: Option<i64>, device: &Device) -> Tensor
     no_grad(|| rows.eq(row).where_(0.0, Tensor::randn([n, size], init::dtype(), device))).requires_grad()
 }
 
+/// Makes the rows that are looked up as short as they may be, in the table. Gives the settings that are left for the look-up.
+#[track_caller]
+fn limited(weight: &Tensor, index: &Tensor, options: &EmbeddingOptions) -> Result<EmbeddingOptions> {
+    let Some(most) = options.max_norm else { return Ok(options.clone()) };
+    no_grad(|| {
+        let (table, places) = (weight.detach(), index.flatten_all());
+        let rows = table.embedding(&places);
+        let wide = rows.cast(rows.dtype().compute());
+        let norm = wide.norm_keepdim(options.norm_type, -1);
+        let shorter = norm.gt(most).where_(&wide * (most / (&norm + 1e-7)), &wide).cast(table.dtype());
+        weight.assign(&table.index_copy(0, &places, &shorter))
+    })?;
+    Ok(EmbeddingOptions { max_norm: None, norm_type: EmbeddingOptions::default().norm_type, ..options.clone() })
+}
+
 impl Layer for Embedding {
     #[track_caller]
     fn forward(&self, x: &Tensor) -> Tensor {
-        let plain = self.options == EmbeddingOptions::default();
-        let y = if plain { self.weight.embedding(x) } else { self.weight.embedding_with(x, &self.options) };
+        let y = match limited(&self.weight, x, &self.options) {
+            Ok(options) if options == EmbeddingOptions::default() => self.weight.embedding(x),
+            Ok(options) => self.weight.embedding_with(x, &options),
+            Err(error) => Tensor::from_error(&error),
+        };
         trace::observe("Embedding", Some(&self.weight), y)
     }
 }
 
 /// The sum, mean or maximum of the rows of each bag of indices.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{EmbeddingBag, Layer};
+/// use unigrad_tensor::{BagMode, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let bags = EmbeddingBag::new(7, 4, BagMode::Sum, &device);
+/// assert_eq!(bags.forward(&Tensor::new([[1i64, 2, 0], [6, 1, 1]], &device)).dims()?, [2, 4]);
+/// // Bags of two tokens and of one.
+/// let (tokens, offsets) = (Tensor::new([1i64, 2, 6], &device), Tensor::new([0i64, 2], &device));
+/// assert_eq!(bags.bags(&tokens, Some(&offsets), None).dims()?, [2, 4]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct EmbeddingBag {
     /// `[n, size]`.
@@ -82,8 +130,14 @@ impl EmbeddingBag {
     /// Of bags that begin at `offsets` of a vector of indices; weights multiply rows.
     #[track_caller]
     pub fn bags(&self, index: &Tensor, offsets: Option<&Tensor>, weights: Option<&Tensor>) -> Tensor {
-        let options = EmbeddingBagOptions { offsets: offsets.cloned(), weights: weights.cloned(), ..self.options.clone() };
-        trace::observe("EmbeddingBag", Some(&self.weight), self.weight.embedding_bag(index, &options))
+        let y = match limited(&self.weight, index, &self.options.rows) {
+            Ok(rows) => {
+                let options = EmbeddingBagOptions { offsets: offsets.cloned(), weights: weights.cloned(), rows, ..self.options.clone() };
+                self.weight.embedding_bag(index, &options)
+            }
+            Err(error) => Tensor::from_error(&error),
+        };
+        trace::observe("EmbeddingBag", Some(&self.weight), y)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{Module, init, trace};
 use unigrad_tensor::{CrossEntropyOptions, Device, Tensor};
 
 /// `x @ weightᵀ + bias` over the last axis.
+#[doc = example!(Linear, "::new(4, 3, &device)", "[2, 5, 4]" => "[2, 5, 3]")]
 #[derive(Module, Clone)]
 pub struct Linear {
     /// `[out, in]`.
@@ -36,6 +37,18 @@ impl Layer for Linear {
 }
 
 /// `x_i · weight_k · y_j` for each output `k`, and a bias, over the last axes of two inputs.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::Bilinear;
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let [x, other] = [[2, 4], [2, 3]].map(|shape| Tensor::ones(shape, DType::F32, &device));
+/// assert_eq!(Bilinear::new(4, 3, 5, &device).forward(&x, &other).dims()?, [2, 5]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct Bilinear {
     /// `[out, in, other in]`.

@@ -45,7 +45,7 @@ pub use running::{BatchNorm, InstanceNorm, SyncBatchNorm};
 pub use sequential::Sequential;
 pub use shape::{
     ChannelShuffle, CosineSimilarity, Flatten, Fold, Identity, PairwiseDistance, PixelShuffle, PixelUnshuffle, Residual, Unflatten, Unfold,
-    Upsample,
+    Upsample, UpsamplingBilinear2d, UpsamplingNearest2d,
 };
 pub use transformer::{
     Activation, AttentionMasks, Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer,

@@ -5,6 +5,7 @@ use crate::{Module, init, trace};
 use unigrad_tensor::{DType, Device, Origin, Tensor};
 
 /// `(x - mean) / sqrt(var + eps) * weight + bias` over the last axes.
+#[doc = example!(LayerNorm, "::over(&[3, 4], &device)", "[2, 3, 4]" => "[2, 3, 4]")]
 #[derive(Module, Clone)]
 pub struct LayerNorm {
     /// The size of the axes normalized over.
@@ -62,6 +63,7 @@ impl Layer for LayerNorm {
 }
 
 /// `x / sqrt(mean(x²) + eps) * weight` over the last axes.
+#[doc = example!(RmsNorm, "::new(4, &device)", "[2, 3, 4]" => "[2, 3, 4]")]
 #[derive(Module, Clone)]
 pub struct RmsNorm {
     /// The size of the axes normalized over.
@@ -112,6 +114,7 @@ impl Layer for RmsNorm {
 }
 
 /// Layer norm of `[n, c, ..]` within each group of channels.
+#[doc = example!(GroupNorm, "::new(2, 6, &device)", "[2, 6, 5]" => "[2, 6, 5]")]
 #[derive(Module, Clone)]
 pub struct GroupNorm {
     /// `[c]`.
@@ -149,6 +152,7 @@ impl Layer for GroupNorm {
 }
 
 /// `x / (k + alpha / size Σ x²)^beta` over neighbouring channels (Krizhevsky et al., 2012).
+#[doc = example!(LocalResponseNorm, "::new(3)", "[2, 6, 5, 5]" => "[2, 6, 5, 5]")]
 #[derive(Module, Clone, Copy, Debug)]
 pub struct LocalResponseNorm {
     /// How many channels.

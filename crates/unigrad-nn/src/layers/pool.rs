@@ -5,11 +5,12 @@ use crate::{Module, trace};
 use unigrad_tensor::{PoolOptions, Tensor};
 
 macro_rules! pools {
-    ($($name:ident, $method:ident, $doc:literal;)*) => { $(
+    ($($name:ident, $method:ident, $from:literal => $to:literal, $doc:literal;)*) => { $(
         #[doc = $doc]
+        #[doc = example!($name, "::new(2)", $from => $to)]
         #[derive(Module, Clone, Debug)]
         pub struct $name {
-            /// Window, stride, padding.
+            /// Window, stride, padding, and what averages divide by.
             #[module(skip)]
             pub options: PoolOptions,
         }
@@ -35,17 +36,18 @@ macro_rules! pools {
     )* };
 }
 pools! {
-    MaxPool1d, max_pool1d, "The maximum of each window of `[n, c, l]`.";
-    MaxPool2d, max_pool2d, "The maximum of each window of `[n, c, h, w]`.";
-    MaxPool3d, max_pool3d, "The maximum of each window of `[n, c, d, h, w]`.";
-    AvgPool1d, avg_pool1d, "The average of each window of `[n, c, l]`.";
-    AvgPool2d, avg_pool2d, "The average of each window of `[n, c, h, w]`.";
-    AvgPool3d, avg_pool3d, "The average of each window of `[n, c, d, h, w]`.";
+    MaxPool1d, max_pool1d, "[2, 3, 9]" => "[2, 3, 4]", "The maximum of each window of `[n, c, l]`.";
+    MaxPool2d, max_pool2d, "[2, 3, 8, 6]" => "[2, 3, 4, 3]", "The maximum of each window of `[n, c, h, w]`.";
+    MaxPool3d, max_pool3d, "[2, 3, 4, 8, 6]" => "[2, 3, 2, 4, 3]", "The maximum of each window of `[n, c, d, h, w]`.";
+    AvgPool1d, avg_pool1d, "[2, 3, 9]" => "[2, 3, 4]", "The average of each window of `[n, c, l]`.";
+    AvgPool2d, avg_pool2d, "[2, 3, 8, 6]" => "[2, 3, 4, 3]", "The average of each window of `[n, c, h, w]`.";
+    AvgPool3d, avg_pool3d, "[2, 3, 4, 8, 6]" => "[2, 3, 2, 4, 3]", "The average of each window of `[n, c, d, h, w]`.";
 }
 
 macro_rules! adaptive_pools {
-    ($($name:ident, $n:literal, $method:ident, $doc:literal;)*) => { $(
+    ($($name:ident, $n:literal, $method:ident, $new:literal, $from:literal => $to:literal, $doc:literal;)*) => { $(
         #[doc = $doc]
+        #[doc = example!($name, $new, $from => $to)]
         #[derive(Module, Clone, Debug)]
         pub struct $name {
             /// Regions per axis.
@@ -68,17 +70,24 @@ macro_rules! adaptive_pools {
     )* };
 }
 adaptive_pools! {
-    AdaptiveAvgPool1d, 1, adaptive_avg_pool, "Averages over as many regions as asked, of `[n, c, l]`.";
-    AdaptiveAvgPool2d, 2, adaptive_avg_pool, "Averages over as many regions as asked, of `[n, c, h, w]`.";
-    AdaptiveAvgPool3d, 3, adaptive_avg_pool, "Averages over as many regions as asked, of `[n, c, d, h, w]`.";
-    AdaptiveMaxPool1d, 1, adaptive_max_pool, "Maxima over as many regions as asked, of `[n, c, l]`.";
-    AdaptiveMaxPool2d, 2, adaptive_max_pool, "Maxima over as many regions as asked, of `[n, c, h, w]`.";
-    AdaptiveMaxPool3d, 3, adaptive_max_pool, "Maxima over as many regions as asked, of `[n, c, d, h, w]`.";
+    AdaptiveAvgPool1d, 1, adaptive_avg_pool, "::new([3])", "[2, 4, 7]" => "[2, 4, 3]",
+        "Averages over as many regions as asked, of `[n, c, l]`.";
+    AdaptiveAvgPool2d, 2, adaptive_avg_pool, "::new([3, 2])", "[2, 4, 7, 5]" => "[2, 4, 3, 2]",
+        "Averages over as many regions as asked, of `[n, c, h, w]`.";
+    AdaptiveAvgPool3d, 3, adaptive_avg_pool, "::new([2, 3, 2])", "[2, 4, 3, 7, 5]" => "[2, 4, 2, 3, 2]",
+        "Averages over as many regions as asked, of `[n, c, d, h, w]`.";
+    AdaptiveMaxPool1d, 1, adaptive_max_pool, "::new([3])", "[2, 4, 7]" => "[2, 4, 3]",
+        "Maxima over as many regions as asked, of `[n, c, l]`.";
+    AdaptiveMaxPool2d, 2, adaptive_max_pool, "::new([3, 2])", "[2, 4, 7, 5]" => "[2, 4, 3, 2]",
+        "Maxima over as many regions as asked, of `[n, c, h, w]`.";
+    AdaptiveMaxPool3d, 3, adaptive_max_pool, "::new([2, 3, 2])", "[2, 4, 3, 7, 5]" => "[2, 4, 2, 3, 2]",
+        "Maxima over as many regions as asked, of `[n, c, d, h, w]`.";
 }
 
 macro_rules! power_pools {
-    ($($name:ident, $n:literal, $doc:literal;)*) => { $(
+    ($($name:ident, $n:literal, $from:literal => $to:literal, $doc:literal;)*) => { $(
         #[doc = $doc]
+        #[doc = example!($name, "::new(2.0, 2)", $from => $to)]
         #[derive(Module, Clone, Debug)]
         pub struct $name {
             /// The power.
@@ -108,14 +117,15 @@ macro_rules! power_pools {
     )* };
 }
 power_pools! {
-    LpPool1d, 1, "`(Σ x^p)^(1/p)` of each window of `[n, c, l]`.";
-    LpPool2d, 2, "`(Σ x^p)^(1/p)` of each window of `[n, c, h, w]`.";
-    LpPool3d, 3, "`(Σ x^p)^(1/p)` of each window of `[n, c, d, h, w]`.";
+    LpPool1d, 1, "[2, 3, 9]" => "[2, 3, 4]", "`(Σ x^p)^(1/p)` of each window of `[n, c, l]`.";
+    LpPool2d, 2, "[2, 3, 8, 6]" => "[2, 3, 4, 3]", "`(Σ x^p)^(1/p)` of each window of `[n, c, h, w]`.";
+    LpPool3d, 3, "[2, 3, 4, 8, 6]" => "[2, 3, 2, 4, 3]", "`(Σ x^p)^(1/p)` of each window of `[n, c, d, h, w]`.";
 }
 
 macro_rules! unpools {
-    ($($name:ident, $method:ident, $doc:literal;)*) => { $(
+    ($($name:ident, $method:ident, $n:literal, $shape:literal, $doc:literal;)*) => { $(
         #[doc = $doc]
+        #[doc = example!(unpool $name, $n, $shape)]
         #[derive(Module, Clone, Debug)]
         pub struct $name {
             /// The windows of the pool.
@@ -139,7 +149,7 @@ macro_rules! unpools {
     )* };
 }
 unpools! {
-    MaxUnpool1d, max_unpool1d, "What [`MaxPool1d`] took is put back.";
-    MaxUnpool2d, max_unpool2d, "What [`MaxPool2d`] took is put back.";
-    MaxUnpool3d, max_unpool3d, "What [`MaxPool3d`] took is put back.";
+    MaxUnpool1d, max_unpool1d, 1, "[2, 3, 8]", "What [`MaxPool1d`] took is put back.";
+    MaxUnpool2d, max_unpool2d, 2, "[2, 3, 8, 6]", "What [`MaxPool2d`] took is put back.";
+    MaxUnpool3d, max_unpool3d, 3, "[2, 3, 4, 8, 6]", "What [`MaxPool3d`] took is put back.";
 }

@@ -7,6 +7,7 @@ use crate::Module;
 use unigrad_tensor::{DType, Device, Origin, RopeLayout, Tensor};
 
 /// Adds sines and cosines of a position, of wavelengths from 2π to 20,000π, and drops elements while training (Vaswani et al., 2017).
+#[doc = example!(SinusoidalEncoding, "::new(4, 10, 0.1, &device)", "[2, 5, 4]" => "[2, 5, 4]")]
 #[derive(Module, Clone)]
 pub struct SinusoidalEncoding {
     /// `[1, longest, size]`.
@@ -41,6 +42,7 @@ impl Layer for SinusoidalEncoding {
 }
 
 /// Adds a learned vector for each position (Gehring et al., 2017).
+#[doc = example!(LearnedEncoding, "::new(4, 10, &device)", "[2, 5, 4]" => "[2, 5, 4]")]
 #[derive(Module, Clone)]
 pub struct LearnedEncoding {
     /// `[longest, size]`.

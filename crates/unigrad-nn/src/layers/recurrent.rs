@@ -60,10 +60,37 @@ impl Nonlinearity {
 pub struct Rnn(Stack, Nonlinearity);
 
 /// Long short-term memory; sequences are `[batch, length, features]` (PyTorch's `batch_first`) unless [`RecurrentOptions::batch_first`] is off.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Layer, Lstm};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let (layer, x) = (Lstm::new(4, 8, &device), Tensor::ones([3, 5, 4], DType::F32, &device));
+/// assert_eq!(layer.forward(&x).dims()?, [3, 5, 8]);
+/// let (_, (h, c)) = layer.run(&x, None);
+/// assert_eq!((h.dims()?, c.dims()?), (vec![1, 3, 8], vec![1, 3, 8]));
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Lstm(Stack);
 
 /// Gated recurrent units; sequences are `[batch, length, features]` (PyTorch's `batch_first`) unless [`RecurrentOptions::batch_first`] is off.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Layer, Gru};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let (layer, x) = (Gru::new(4, 8, &device), Tensor::ones([3, 5, 4], DType::F32, &device));
+/// assert_eq!(layer.forward(&x).dims()?, [3, 5, 8]);
+/// assert_eq!(layer.run(&x, None).1.dims()?, [1, 3, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Gru(Stack);
 

@@ -182,6 +182,7 @@ impl Layer for BatchNorm {
 pub type SyncBatchNorm = BatchNorm;
 
 /// `[n, c, ..]` normalized per channel of each example; without weights unless [`InstanceNorm::affine`].
+#[doc = example!(InstanceNorm, "::new(3).affine(&device)", "[2, 3, 5]" => "[2, 3, 5]")]
 #[derive(Module, Clone)]
 #[module(on_mode = "set_training")]
 pub struct InstanceNorm {

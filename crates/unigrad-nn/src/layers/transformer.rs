@@ -4,7 +4,7 @@
 //! Always: masks are PyTorch's: where a truth value is true, a key is *not* seen; numbers are added to scores.
 
 use super::{Dropout, Layer, LayerNorm, Linear, MultiHeadAttention, checkpointed_by, is_checkpointing};
-use crate::Module;
+use crate::{Module, VisitorMut, init};
 use unigrad_tensor::{AttentionOptions, DType, Device, Origin, Tensor};
 
 /// Which keys a query does not see, as PyTorch's modules take it.
@@ -130,6 +130,19 @@ impl TransformerOptions {
 }
 
 /// Attention of a sequence over itself, then two linear maps, each added to its input.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Layer, TransformerEncoderLayer, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let x = Tensor::ones([2, 5, 8], DType::F32, &device);
+/// assert_eq!(TransformerEncoderLayer::new(options, &device).forward(&x).dims()?, [2, 5, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerEncoderLayer {
     /// Over the sequence itself.
@@ -196,6 +209,20 @@ fn added(x: &Tensor, norm_first: bool, norm: &LayerNorm, part: impl Fn(&Tensor) 
 }
 
 /// As an encoder's layer, with attention over an encoder's output between its parts.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{AttentionMasks, TransformerDecoderLayer, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let [x, memory] = [[2, 4, 8], [2, 5, 8]].map(|shape| Tensor::ones(shape, DType::F32, &device));
+/// let y = TransformerDecoderLayer::new(options, &device).decode(&x, &memory, &AttentionMasks::causal(), &AttentionMasks::none());
+/// assert_eq!(y.dims()?, [2, 4, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerDecoderLayer {
     /// Over the sequence itself.
@@ -251,22 +278,41 @@ impl TransformerDecoderLayer {
     }
 }
 
-/// Encoder layers one after another, and a last norm.
+/// Encoder layers one after another, and a last norm where it is asked for.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{Layer, TransformerEncoder, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let x = Tensor::ones([2, 5, 8], DType::F32, &device);
+/// assert_eq!(TransformerEncoder::new(2, options, &device).forward(&x).dims()?, [2, 5, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerEncoder {
     /// In order.
     pub layers: Vec<TransformerEncoderLayer>,
-    /// After the last; as PyTorch's `nn.Transformer` has it.
+    /// After the last layer; none unless asked for, as in PyTorch.
     pub norm: Option<LayerNorm>,
 }
 
 impl TransformerEncoder {
-    /// `n` layers, with a last norm.
+    /// `n` layers, without a last norm.
     #[track_caller]
     pub fn new(n: usize, options: TransformerOptions, device: &Device) -> TransformerEncoder {
         let _origin = Origin::enter_caller();
         let layers = (0..n).map(|_| TransformerEncoderLayer::new(options, device)).collect();
-        TransformerEncoder { layers, norm: Some(options.norm(device)) }
+        TransformerEncoder { layers, norm: None }
+    }
+
+    /// With a norm after the last layer, which layers that normalize first ([`TransformerOptions::norm_first`]) want.
+    pub fn last_norm(mut self, norm: LayerNorm) -> TransformerEncoder {
+        self.norm = Some(norm);
+        self
     }
 
     /// Where not all positions are seen.
@@ -291,22 +337,42 @@ impl Layer for TransformerEncoder {
     }
 }
 
-/// Decoder layers one after another, and a last norm.
+/// Decoder layers one after another, and a last norm where it is asked for.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{AttentionMasks, TransformerDecoder, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let [x, memory] = [[2, 4, 8], [2, 5, 8]].map(|shape| Tensor::ones(shape, DType::F32, &device));
+/// let y = TransformerDecoder::new(2, options, &device).decode(&x, &memory, &AttentionMasks::causal(), &AttentionMasks::none());
+/// assert_eq!(y.dims()?, [2, 4, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct TransformerDecoder {
     /// In order.
     pub layers: Vec<TransformerDecoderLayer>,
-    /// After the last.
+    /// After the last layer; none unless asked for, as in PyTorch.
     pub norm: Option<LayerNorm>,
 }
 
 impl TransformerDecoder {
-    /// `n` layers, with a last norm.
+    /// `n` layers, without a last norm.
     #[track_caller]
     pub fn new(n: usize, options: TransformerOptions, device: &Device) -> TransformerDecoder {
         let _origin = Origin::enter_caller();
         let layers = (0..n).map(|_| TransformerDecoderLayer::new(options, device)).collect();
-        TransformerDecoder { layers, norm: Some(options.norm(device)) }
+        TransformerDecoder { layers, norm: None }
+    }
+
+    /// With a norm after the last layer, which layers that normalize first ([`TransformerOptions::norm_first`]) want.
+    pub fn last_norm(mut self, norm: LayerNorm) -> TransformerDecoder {
+        self.norm = Some(norm);
+        self
     }
 
     /// See [`TransformerDecoderLayer::decode`].
@@ -324,7 +390,35 @@ impl TransformerDecoder {
     }
 }
 
-/// An encoder and a decoder that reads it.
+/// Gives every parameter with more than one axis Glorot's uniform values.
+struct GlorotMatrices<'a> {
+    device: &'a Device,
+}
+
+impl VisitorMut for GlorotMatrices<'_> {
+    #[track_caller]
+    fn parameter(&mut self, _name: &str, tensor: &mut Tensor) {
+        if tensor.rank() > 1 {
+            *tensor = init::xavier_uniform(&tensor.shape(), 1.0, tensor.dtype(), self.device);
+        }
+    }
+}
+
+/// An encoder and a decoder that reads it, each with a last norm.
+///
+/// ```
+/// # extern crate unigrad_nn as unigrad;
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// use unigrad::nn::{AttentionMasks, Transformer, TransformerOptions};
+/// use unigrad_tensor::{DType, Device, Tensor};
+///
+/// let device = Device::open("cpu")?;
+/// let options = TransformerOptions { hidden: 16, ..TransformerOptions::new(8, 2) };
+/// let [source, target] = [[2, 5, 8], [2, 4, 8]].map(|shape| Tensor::ones(shape, DType::F32, &device));
+/// let (all, causal) = (AttentionMasks::none(), AttentionMasks::causal());
+/// assert_eq!(Transformer::new(2, 1, options, &device).run(&source, &target, [&all, &causal, &all]).dims()?, [2, 4, 8]);
+/// # Ok::<(), unigrad::Error>(())
+/// ```
 #[derive(Module, Clone)]
 pub struct Transformer {
     /// Of the source.
@@ -334,14 +428,16 @@ pub struct Transformer {
 }
 
 impl Transformer {
-    /// `n_encoder` and `n_decoder` layers.
+    /// `n_encoder` and `n_decoder` layers, whose matrices are Glorot's uniform ones ([`init::xavier_uniform`]), as in PyTorch.
     #[track_caller]
     pub fn new(n_encoder: usize, n_decoder: usize, options: TransformerOptions, device: &Device) -> Transformer {
         let _origin = Origin::enter_caller();
-        Transformer {
-            encoder: TransformerEncoder::new(n_encoder, options, device),
-            decoder: TransformerDecoder::new(n_decoder, options, device),
-        }
+        let mut model = Transformer {
+            encoder: TransformerEncoder::new(n_encoder, options, device).last_norm(options.norm(device)),
+            decoder: TransformerDecoder::new(n_decoder, options, device).last_norm(options.norm(device)),
+        };
+        model.visit_mut(&mut GlorotMatrices { device });
+        model
     }
 
     /// The decoder's output for a target, from a source; masks of the source, of the target, and of the source as the decoder sees it.

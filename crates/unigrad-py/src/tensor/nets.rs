@@ -130,11 +130,9 @@ macro_rules! pools {
                     dilation: Vec::new(),
                     ceil_mode,
                     count_include_pad,
+                    divisor_override,
                 };
-                made(py, || match divisor_override {
-                    Some(divisor) => self.tensor().avg_pool_with_divisor($n, &options, divisor),
-                    None => self.tensor().$average(&options),
-                })
+                made(py, || self.tensor().$average(&options))
             }
 
             #[doc = concat!("Greatest element of each window over ", $n, " spatial axes; with `return_indices` also where it is.")]
@@ -160,6 +158,7 @@ macro_rules! pools {
                     dilation: sizes(dilation),
                     ceil_mode,
                     count_include_pad: true,
+                    divisor_override: None,
                 };
                 if !return_indices {
                     return made(py, || self.tensor().$greatest(&options))?.into_bound_py_any(py);

@@ -133,19 +133,19 @@ class Tensor:
         `h` is a multiple of `g`: grouped queries. A query that sees nothing gives 0. The three may lack the batch axis together."""
         ...
 
-    def avg_pool1d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def avg_pool1d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """Average of each window of `[n, c, l]`."""
         ...
 
-    def avg_pool2d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def avg_pool2d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """Average of each window of `[n, c, h, w]`."""
         ...
 
-    def avg_pool3d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def avg_pool3d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """Average of each window of `[n, c, d, h, w]`."""
         ...
 
-    def avg_pool_with_divisor(self, n: int, divisor: int, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def avg_pool_with_divisor(self, n: int, divisor: int, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """`avg_pool` that divides each window's sum by `divisor` (PyTorch's `divisor_override`), which is not 0."""
         ...
 
@@ -898,31 +898,31 @@ class Tensor:
         """The greatest over axes, NaN if there is one. Equal ones share the gradient."""
         ...
 
-    def max_pool1d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def max_pool1d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """Maximum of each window of `[n, c, l]`."""
         ...
 
-    def max_pool2d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def max_pool2d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """Maximum of each window of `[n, c, h, w]`."""
         ...
 
-    def max_pool3d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def max_pool3d(self, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """Maximum of each window of `[n, c, d, h, w]`."""
         ...
 
-    def max_pool_with_index(self, n: int, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> tuple[Tensor, Tensor]:
+    def max_pool_with_index(self, n: int, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> tuple[Tensor, Tensor]:
         """Maximum of each window over `n` spatial dimensions, and where it is: row-major indices within the spatial axes."""
         ...
 
-    def max_unpool1d(self, index: Tensor, output: Sequence[int] | None = None, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def max_unpool1d(self, index: Tensor, output: Sequence[int] | None = None, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """`max_unpool` over one spatial axis."""
         ...
 
-    def max_unpool2d(self, index: Tensor, output: Sequence[int] | None = None, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def max_unpool2d(self, index: Tensor, output: Sequence[int] | None = None, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """`max_unpool` over two spatial axes."""
         ...
 
-    def max_unpool3d(self, index: Tensor, output: Sequence[int] | None = None, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ...) -> Tensor:
+    def max_unpool3d(self, index: Tensor, output: Sequence[int] | None = None, *, kernel: Sequence[int] = ..., stride: Sequence[int] = ..., padding: Sequence[int] = ..., dilation: Sequence[int] = ..., ceil_mode: bool = ..., count_include_pad: bool = ..., divisor_override: int | None = ...) -> Tensor:
         """`max_unpool` over three spatial axes."""
         ...
 

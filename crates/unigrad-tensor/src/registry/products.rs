@@ -29,6 +29,7 @@ fn pool_options(c: &Call) -> Result<PoolOptions, CallError> {
         dilation: c.maybe_sizes("dilation")?.unwrap_or_default(),
         ceil_mode: c.flag("ceil_mode")?,
         count_include_pad: !c.has("count_include_pad") || c.flag("count_include_pad")?,
+        divisor_override: if c.has("divisor_override") { Some(c.int("divisor_override")?) } else { None },
     })
 }
 

@@ -7,8 +7,8 @@ use super::{
     Architecture, Network,
     kind::LayerKind,
     loss::LossSpec,
-    norms::{LayerNormSettings, NormSettings},
-    sequences::{EmbeddingSettings, RecurrentSettings, TransformerSettings},
+    norms::{GroupNormSettings, InstanceNormSettings, LayerNormSettings, NormSettings},
+    sequences::{AttentionSettings, EmbeddingBagSettings, EmbeddingSettings, RecurrentSettings, RnnSettings, TransformerSettings},
     settings::{ConvSettings, DenseSettings, PoolSettings},
     sizes::Sizes,
     spec::LayerSpec,
@@ -80,9 +80,19 @@ impl NetworkBuilder {
         self.layer(LayerKind::Conv3d(ConvSettings::new(channels, kernel)))
     }
 
+    /// Maxima of windows of `[channels, length]`, side by side.
+    pub fn max_pool1d(self, kernel: impl Into<Sizes>) -> NetworkBuilder {
+        self.layer(LayerKind::MaxPool1d(PoolSettings::new(kernel)))
+    }
+
     /// Maxima of windows of `[channels, height, width]`, side by side.
     pub fn max_pool2d(self, kernel: impl Into<Sizes>) -> NetworkBuilder {
         self.layer(LayerKind::MaxPool2d(PoolSettings::new(kernel)))
+    }
+
+    /// Maxima of windows of `[channels, depth, height, width]`, side by side.
+    pub fn max_pool3d(self, kernel: impl Into<Sizes>) -> NetworkBuilder {
+        self.layer(LayerKind::MaxPool3d(PoolSettings::new(kernel)))
     }
 
     /// Averages of windows of `[channels, height, width]`, side by side.
@@ -105,6 +115,16 @@ impl NetworkBuilder {
         self.layer(LayerKind::Embedding(EmbeddingSettings::new(tokens, size)))
     }
 
+    /// The mean of the vectors of `size` features of all tokens of a sequence `[length]`, of `tokens` tokens.
+    pub fn embedding_bag(self, tokens: usize, size: usize) -> NetworkBuilder {
+        self.layer(LayerKind::EmbeddingBag(EmbeddingBagSettings::new(tokens, size)))
+    }
+
+    /// A recurrent network of the plain kind over `[length, features]`, with the hyperbolic tangent; the states of all steps.
+    pub fn rnn(self, hidden: usize) -> NetworkBuilder {
+        self.layer(LayerKind::Rnn(RnnSettings::new(hidden)))
+    }
+
     /// Long short-term memory over `[length, features]`; the states of all steps.
     pub fn lstm(self, hidden: usize) -> NetworkBuilder {
         self.layer(LayerKind::Lstm(RecurrentSettings::new(hidden)))
@@ -113,6 +133,16 @@ impl NetworkBuilder {
     /// Gated recurrent units over `[length, features]`; the states of all steps.
     pub fn gru(self, hidden: usize) -> NetworkBuilder {
         self.layer(LayerKind::Gru(RecurrentSettings::new(hidden)))
+    }
+
+    /// Attention of a sequence `[length, features]` over itself, by `heads` heads.
+    pub fn multihead_attention(self, heads: usize) -> NetworkBuilder {
+        self.layer(LayerKind::MultiheadAttention(AttentionSettings::new(heads)))
+    }
+
+    /// Normalizes `groups` groups of channels (axis 1).
+    pub fn group_norm(self, groups: usize) -> NetworkBuilder {
+        self.layer(LayerKind::GroupNorm(GroupNormSettings::new(groups)))
     }
 
     /// Encoder layers of a transformer over `[length, features]`.
@@ -133,6 +163,7 @@ impl NetworkBuilder {
 
     simple! {
         batch_norm, LayerKind::BatchNorm(NormSettings::default()), "Normalizes channels over the batch.";
+        instance_norm, LayerKind::InstanceNorm(InstanceNormSettings::default()), "Normalizes each channel of each example.";
         layer_norm, LayerKind::LayerNorm(LayerNormSettings::default()), "Normalizes the last axis.";
         flatten, LayerKind::Flatten { start: 1, end: -1 }, "All axes but the batch become one.";
         last, LayerKind::Last, "The last step of a sequence.";

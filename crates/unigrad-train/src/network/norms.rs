@@ -91,6 +91,13 @@ pub struct GroupNormSettings {
     pub affine: bool,
 }
 
+impl GroupNormSettings {
+    /// `groups` groups, with PyTorch's `eps`, a weight and a bias.
+    pub fn new(groups: usize) -> GroupNormSettings {
+        GroupNormSettings { groups, eps: eps(), affine: true }
+    }
+}
+
 /// Settings of `rms_norm`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

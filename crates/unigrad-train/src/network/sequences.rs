@@ -81,6 +81,21 @@ pub struct EmbeddingBagSettings {
     pub scale_grad_by_freq: bool,
 }
 
+impl EmbeddingBagSettings {
+    /// The mean of the vectors of `size` features of a bag's tokens, of `tokens` tokens.
+    pub fn new(tokens: usize, size: usize) -> EmbeddingBagSettings {
+        EmbeddingBagSettings {
+            tokens,
+            size,
+            mode: Bag::Mean,
+            padding_idx: None,
+            max_norm: None,
+            norm_type: euclidean(),
+            scale_grad_by_freq: false,
+        }
+    }
+}
+
 /// What a recurrent layer gives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -159,6 +174,21 @@ pub struct RnnSettings {
     pub nonlinearity: RecurrentActivation,
 }
 
+impl RnnSettings {
+    /// One layer, forward in time, with the hyperbolic tangent; the states of all steps.
+    pub fn new(hidden: usize) -> RnnSettings {
+        RnnSettings {
+            hidden,
+            n_layers: 1,
+            bidirectional: false,
+            dropout: 0.0,
+            bias: true,
+            give: Give::Sequence,
+            nonlinearity: RecurrentActivation::Tanh,
+        }
+    }
+}
+
 impl RecurrentSettings {
     /// One layer, forward in time, that gives all states.
     pub fn new(hidden: usize) -> RecurrentSettings {
@@ -205,6 +235,13 @@ pub struct AttentionSettings {
     /// A position sees only itself and earlier ones.
     #[serde(default)]
     pub causal: bool,
+}
+
+impl AttentionSettings {
+    /// `heads` heads, with biases.
+    pub fn new(heads: usize) -> AttentionSettings {
+        AttentionSettings { heads, dropout: 0.0, bias: true, add_bias_kv: false, add_zero_attn: false, causal: false }
+    }
 }
 
 /// Which features a rotation pairs.

@@ -197,12 +197,23 @@ pub struct PoolSettings {
     /// Averages divide by the window's size even where it covers padding.
     #[serde(default = "yes")]
     pub count_include_pad: bool,
+    /// What averages divide a window's sum by instead of by its size; not 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub divisor_override: Option<i64>,
 }
 
 impl PoolSettings {
     /// Windows of one size, side by side.
     pub fn new(kernel: impl Into<Sizes>) -> PoolSettings {
-        PoolSettings { kernel: kernel.into(), stride: None, padding: zeros(), dilation: ones(), ceil_mode: false, count_include_pad: true }
+        PoolSettings {
+            kernel: kernel.into(),
+            stride: None,
+            padding: zeros(),
+            dilation: ones(),
+            ceil_mode: false,
+            count_include_pad: true,
+            divisor_override: None,
+        }
     }
 
     /// Steps between windows.

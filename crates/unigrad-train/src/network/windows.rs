@@ -100,8 +100,15 @@ pub(super) fn pool(s: &PoolSettings, x: &[usize], n: usize, maximum: bool) -> Ch
     if !maximum && dilation.iter().any(|d| *d != 1) {
         return Err(Wrong::new("`dilation` is of maxima only", "leave `dilation` out, or use a maximum"));
     }
+    if maximum && s.divisor_override.is_some() {
+        return Err(Wrong::new("`divisor_override` is of averages only", "leave `divisor_override` out, or use an average"));
+    }
+    if s.divisor_override == Some(0) {
+        return Err(Wrong::new("`divisor_override` is 0", "divide by another number"));
+    }
     let stride = s.stride.as_ref().map_or(Ok(kernel.clone()), |stride| sizes("stride", stride, n, 1))?;
-    Ok(PoolOptions { kernel, stride, padding, dilation, ceil_mode: s.ceil_mode, count_include_pad: s.count_include_pad })
+    let (ceil_mode, count_include_pad, divisor_override) = (s.ceil_mode, s.count_include_pad, s.divisor_override);
+    Ok(PoolOptions { kernel, stride, padding, dilation, ceil_mode, count_include_pad, divisor_override })
 }
 
 pub(super) fn power_pool(s: &LpPoolSettings, x: &[usize], n: usize) -> Made {

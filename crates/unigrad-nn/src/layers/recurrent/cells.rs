@@ -45,8 +45,9 @@ fn zeros(x: &Tensor, size: usize) -> Tensor {
 }
 
 macro_rules! cells {
-    ($($name:ident $n_gates:literal { $($field:ident: $ty:ty = $value:expr),* } $doc:literal;)*) => { $(
+    ($($name:ident $n_gates:literal { $($field:ident: $ty:ty = $value:expr),* } $doc:literal, $state:literal;)*) => { $(
         #[doc = $doc]
+        #[doc = example!(cell $name, $state)]
         #[derive(Module, Clone)]
         pub struct $name {
             /// Of the input, gate after gate: `[gates * hidden, in]`.
@@ -96,9 +97,9 @@ macro_rules! cells {
     )* };
 }
 cells! {
-    RnnCell 1 { nonlinearity: Nonlinearity = Nonlinearity::Tanh } "One step of an [`super::Rnn`].";
-    GruCell 3 {} "One step of a [`super::Gru`].";
-    LstmCell 4 {} "One step of an [`super::Lstm`].";
+    RnnCell 1 { nonlinearity: Nonlinearity = Nonlinearity::Tanh } "One step of an [`super::Rnn`].", "h";
+    GruCell 3 {} "One step of a [`super::Gru`].", "h";
+    LstmCell 4 {} "One step of an [`super::Lstm`].", "(h, _)";
 }
 
 impl RnnCell {

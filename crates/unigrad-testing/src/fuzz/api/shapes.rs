@@ -139,6 +139,7 @@ pub(super) fn pooled(d: &mut Draw, n: usize) -> (Tensor, PoolOptions) {
         dilation: if d.once_in(2) { per_axis(d, n, 1) } else { Vec::new() },
         ceil_mode: d.flag(),
         count_include_pad: d.flag(),
+        divisor_override: None,
     };
     (x, options)
 }
