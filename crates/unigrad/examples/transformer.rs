@@ -5,8 +5,8 @@
 use unigrad::{
     data::{Buckets, Dataset, LabelledTexts, Loader, PadSequences, PaddedBatch, TokenVocabulary, Unit},
     nn::{
-        AdamW, AttentionMasks, Embedding, Linear, Schedule, SinusoidalEncoding, TransformerEncoder, TransformerOptions, metrics::Accuracy,
-        random::Rng,
+        AdamW, AttentionMasks, Embedding, LayerNorm, Linear, Schedule, SinusoidalEncoding, TransformerEncoder, TransformerOptions,
+        metrics::Accuracy, random::Rng,
     },
     prelude::*,
     train::{Outcome, Supervised, Trainer},

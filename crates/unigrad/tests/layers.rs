@@ -212,7 +212,7 @@ fn in_variants(name: &str, variant: u64) -> Option<Built> {
 
 /// Losses of several inputs, by their types.
 fn losses(name: &str, variant: u64) -> Option<Built> {
-    let loss = |call: Box<dyn Fn(&[Tensor]) -> Tensor>| Some(built(nn::Identity, true, move |_, x| call(x)));
+    let loss = |call: Call| Some(built(nn::Identity, true, move |_, x| call(x)));
     let reduction = if variant == 1 { Reduction::Sum } else { Reduction::Mean };
     match name {
         "GaussianNllLoss" => {
