@@ -175,6 +175,29 @@ fn products_in_8_bit_floats_are_reached() {
 }
 
 #[test]
+fn the_loss_scale_is_reached() {
+    let _alone = alone();
+    // A scale that no gradient of F16 bears: the first steps are not taken.
+    let small = run("f16", &file("[train]\nprecision = \"f16\"\n[train.loss_scale]\ninit_scale = 8.0\n"));
+    let huge = run("f16", &file("[train]\nprecision = \"f16\"\nloss_scale = { init_scale = 1e38, backoff_factor = 0.9 }\n"));
+    assert_eq!(huge[0].to_bits(), small[0].to_bits());
+    assert_ne!(huge, small);
+    for (settings, says) in [
+        ("precision = \"bf16\"\nloss_scale = { growth_interval = 3 }", "precision = \"f16\""),
+        ("precision = \"f16\"\nloss_scale = { backoff_factor = 1.5 }", "backs off by 1.5"),
+        ("precision = \"f16\"\nloss_scale = { growth_interval = 0 }", "a growth interval of 0 steps"),
+    ] {
+        let config = RunConfig::parse(&file(&format!("[train]\n{settings}\n")), "scale.toml").unwrap();
+        let data = digits(&config);
+        let error = config.build(&data, &device()).unwrap().train_prepared(&data, &config.train, |trainer| trainer).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(says), "{settings}: {error}");
+    }
+    let told = RunConfig::parse(&file("[train.loss_scale]\ninit = 1.0\n"), "scale.toml").unwrap_err().to_string();
+    assert!(told.contains("line ") && told.contains("`init_scale`"), "{told}");
+}
+
+#[test]
 fn every_schedule_is_reached() {
     let _alone = alone();
     let text = include_str!("../../unigrad-nn/src/schedule/mod.rs");

@@ -75,7 +75,7 @@ pub use sources::{ArrayFile, ArrayFiles, TEXTS, TextData, TextForm, TextsData, V
 pub use spec::LayerSpec;
 pub use stopping::{Keeping, Stopping};
 pub use summary::{Row, Summary};
-pub use training::{Fp8Settings, PrecisionSpec, TrainingConfig};
+pub use training::{Fp8Settings, LossScaleSettings, PrecisionSpec, TrainingConfig};
 pub use weights::{SpectralNormSettings, WeightNormSettings};
 pub use writer::{GPT, Generation, GptForm, Writer, Written};
 

@@ -16,7 +16,7 @@ use crate::{Console, Ema, Precision, Swa, TensorBoard, Trainer};
 use serde::Deserialize;
 use std::{path::PathBuf, time::Duration};
 use unigrad_data::{Dataset, Loader};
-use unigrad_nn::{Error, Result};
+use unigrad_nn::{Error, Result, ScalerOptions};
 use unigrad_tensor::{DelayedScaling, Fp8Recipe, Fp8Scaling};
 
 /// What forward passes compute in; see [`Precision`].
@@ -55,6 +55,34 @@ impl Fp8Settings {
         let recipe = Fp8Recipe { scaling, margin: self.margin, stochastic_rounding: self.stochastic_rounding, ..Fp8Recipe::default() };
         recipe.check()?;
         Ok(recipe)
+    }
+}
+
+/// How the loss scale of `precision = "f16"` begins and adapts; see [`ScalerOptions`]. In files it is the section `[train.loss_scale]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossScaleSettings {
+    /// The scale at first.
+    pub init_scale: f64,
+    /// What it is multiplied with after so many steps in a row whose gradients are finite.
+    pub growth_factor: f64,
+    /// What it is multiplied with after a step whose gradients are not.
+    pub backoff_factor: f64,
+    /// See `growth_factor`.
+    pub growth_interval: u64,
+}
+
+impl Default for LossScaleSettings {
+    fn default() -> LossScaleSettings {
+        let ScalerOptions { init_scale, growth_factor, backoff_factor, growth_interval } = ScalerOptions::default();
+        LossScaleSettings { init_scale, growth_factor, backoff_factor, growth_interval }
+    }
+}
+
+impl LossScaleSettings {
+    fn options(&self) -> ScalerOptions {
+        let LossScaleSettings { init_scale, growth_factor, backoff_factor, growth_interval } = *self;
+        ScalerOptions { init_scale, growth_factor, backoff_factor, growth_interval }
     }
 }
 
@@ -115,6 +143,8 @@ pub struct TrainingConfig {
     pub precision: PrecisionSpec,
     /// How products are rounded in 8-bit floats.
     pub fp8: Fp8Settings,
+    /// How the loss scale of `f16` begins and adapts.
+    pub loss_scale: LossScaleSettings,
     /// The decay of exponential averages of the weights, which validation and the result use.
     pub ema: Option<f64>,
     /// The epoch from which equal averages of the weights are taken (SWA), which validation and the result use.
@@ -180,6 +210,7 @@ impl Default for TrainingConfig {
             sam: None,
             precision: PrecisionSpec::F32,
             fp8: Fp8Settings::default(),
+            loss_scale: LossScaleSettings::default(),
             ema: None,
             swa_start: None,
             metrics: None,
@@ -283,6 +314,12 @@ impl TrainingConfig {
         } else if self.fp8 != Fp8Settings::default() {
             let cause = format!("`fp8` is given, and `precision` is {:?}", self.precision).to_lowercase();
             return Err(Error::argument(cause, "set `precision = \"fp8\"`, or leave `fp8` out"));
+        }
+        if self.precision == PrecisionSpec::F16 {
+            trainer = trainer.loss_scale(self.loss_scale.options());
+        } else if self.loss_scale != LossScaleSettings::default() {
+            let cause = format!("`loss_scale` is given, and `precision` is {:?}", self.precision).to_lowercase();
+            return Err(Error::argument(cause, "set `precision = \"f16\"`, or leave `loss_scale` out"));
         }
         let (loss, output) = (&network.architecture.loss, &network.output);
         trainer.metrics = match &self.metrics {
