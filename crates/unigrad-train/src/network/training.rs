@@ -5,7 +5,9 @@
 use super::{
     Network,
     around::{AdaptiveClip, GradientSettings, LookaheadSettings, SamSettings},
+    augment::Augment,
     groups::ParameterGroup,
+    loading::{Loading, SplitSpec},
     metrics::{self, MetricSpec},
     named,
     optimizer::OptimizerSpec,
@@ -121,6 +123,15 @@ pub struct TrainingConfig {
     /// How the learning rate changes.
     #[serde(skip)]
     pub schedule: Option<ScheduleSpec>,
+    /// What is done to pictures and batches of training, of data that were read ([`Network::train_prepared`]). In files the section `[augment]`.
+    #[serde(skip)]
+    pub augment: Augment,
+    /// How batches are made. In files the section `[loader]`.
+    #[serde(skip)]
+    pub loading: Loading,
+    /// Which examples validate, of data that were read. In files the key `split`.
+    #[serde(skip)]
+    pub split: SplitSpec,
     /// Whether to end when a metric no longer gets better.
     pub early_stopping: Option<Stopping>,
     /// Gradients are scaled down together to this norm at most.
@@ -199,6 +210,9 @@ impl Default for TrainingConfig {
             optimizer: OptimizerSpec::default(),
             groups: Vec::new(),
             schedule: None,
+            augment: Augment::default(),
+            loading: Loading::default(),
+            split: SplitSpec::default(),
             early_stopping: None,
             clip_norm: None,
             clip_norm_type: 2.0,
@@ -300,7 +314,8 @@ impl TrainingConfig {
                 PrecisionSpec::F16 => Precision::F16,
                 PrecisionSpec::Fp8 => Precision::Fp8,
             })
-            .train_metrics(self.train_metrics)
+            // Targets of mixed batches are probabilities, which metrics do not take.
+            .train_metrics(self.train_metrics && !self.augment.mixes())
             .validate_every(self.validate_every)
             .report(self.report)
             .profile(self.profile)
@@ -400,7 +415,7 @@ impl TrainingConfig {
 
     /// Batches of a dataset for training.
     pub fn loader<D: Dataset<Item = unigrad_data::Sample> + 'static>(&self, dataset: D) -> Loader<D> {
-        let loader = Loader::new(dataset, self.batch_size, self.seed);
+        let loader = self.loading.applied(Loader::new(dataset, self.batch_size, self.seed));
         if self.shuffle { loader } else { loader.in_order() }
     }
 }
