@@ -216,6 +216,9 @@ fn setters(text: &str, from: &str, to: &str) -> BTreeSet<String> {
     lines.map(|line| line.trim().trim_start_matches("pub fn ").split(['(', '<']).next().unwrap().to_owned()).collect()
 }
 
+/// A transform, the settings that it has, what its table needs, and how each setting is said.
+type Settings = (&'static str, BTreeSet<String>, &'static str, Vec<(&'static str, How)>);
+
 #[test]
 fn every_setting_of_loaders_and_transforms_is_reached() {
     let (_alone, folder) = (alone(), files("reach-settings"));
@@ -224,7 +227,7 @@ fn every_setting_of_loaders_and_transforms_is_reached() {
         (include_str!("../../unigrad-data/src/transform/geometry.rs"), include_str!("../../unigrad-data/src/transform/resize.rs"));
     let (rotate, erase) =
         (include_str!("../../unigrad-data/src/transform/rotate.rs"), include_str!("../../unigrad-data/src/transform/erase.rs"));
-    let lists: [(&str, BTreeSet<String>, &str, Vec<(&str, How)>); 4] = [
+    let lists: [Settings; 4] = [
         (
             "random_crop",
             of(geometry, "RandomCrop {"),
