@@ -214,12 +214,20 @@ Example: unigrad train config iris.toml, with this in iris.toml:
   keep_best = { metric = \"val_accuracy\", better = \"higher\" }
   early_stopping = { patience = 5 }
   tensorboard = true
+With augmentation of pictures, samplers and folds (`docs/training.md` has all keys):
+  split = { folds = { k = 5, fold = 0 } }
+  [augment]
+  pictures = [{ random_crop = { height = 32, width = 32, padding = 4 } }, \"horizontal_flip\"]
+  mixup = 0.2
+  [loader]
+  sampler = \"balanced\"
+  workers = 4
 
 With a profile of 20 steps: unigrad train config iris.toml --profile 20";
 
 #[derive(Args, Debug)]
 pub(crate) struct CsvTable {
-    /// The file; its first line has the columns' names.
+    /// The file; its first line has the columns' names, unless `--no-header` says otherwise.
     #[arg(long, value_name = "FILE")]
     pub(crate) data: PathBuf,
     /// The column to be answered.
@@ -231,9 +239,11 @@ pub(crate) struct CsvTable {
     /// A column to be left out; may be given several times.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) ignore: Vec<String>,
-    /// What stands between cells [default: a comma].
-    #[arg(long, value_name = "CHARACTER")]
-    pub(crate) delimiter: Option<char>,
+    #[command(flatten)]
+    pub(crate) written: Written,
+    /// Take cells that say `nan` for cells without a value.
+    #[arg(long)]
+    pub(crate) nan_is_missing: bool,
     /// Units of hidden layers [default: 64 64].
     #[arg(long, value_name = "N", num_args = 1..)]
     pub(crate) hidden: Vec<usize>,
@@ -242,6 +252,20 @@ pub(crate) struct CsvTable {
     pub(crate) epochs: Option<u32>,
     #[command(flatten)]
     pub(crate) common: Common,
+}
+
+/// How CSV files are written.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Written {
+    /// What stands between cells of CSV files [default: a comma].
+    #[arg(long, value_name = "CHARACTER")]
+    pub(crate) delimiter: Option<char>,
+    /// What quotes cells of CSV files; nothing where it is empty [default: "].
+    #[arg(long, value_name = "CHARACTER")]
+    pub(crate) quote: Option<String>,
+    /// The first line of CSV files is a row: columns are called `column 1` and so on.
+    #[arg(long)]
+    pub(crate) no_header: bool,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,7 +306,7 @@ pub(crate) struct Predict {
     /// The model file.
     #[arg(long, value_name = "FILE")]
     pub(crate) model: PathBuf,
-    /// CSV files, image files, or files with the beginning of a text to be continued, or with a text in each line to be classified; `-` is standard
+    /// CSV files, image files, files of arrays (IDX, NPY, NPZ), or files with the beginning of a text to be continued, or with a text in each line to be classified; `-` is standard
     /// input, of texts only.
     #[arg(required_unless_present = "prompt", value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
@@ -294,9 +318,8 @@ pub(crate) struct Predict {
     /// Write the answers to this CSV file instead of standard output.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// What stands between cells of CSV files [default: a comma].
-    #[arg(long, value_name = "CHARACTER")]
-    pub(crate) delimiter: Option<char>,
+    #[command(flatten)]
+    pub(crate) written: Written,
     /// Device to compute on, as `unigrad devices` lists it [default: the best].
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Option<String>,

@@ -5,7 +5,7 @@
 
 use crate::{
     Failure,
-    args::{Predict, Writing},
+    args::{Predict, Writing, Written},
 };
 use serde_json::{Value, json};
 use std::{
@@ -45,7 +45,8 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let mut answers: Vec<(String, Option<usize>, Answer)> = Vec::new();
     match predictor.takes() {
         Takes::Tables => {
-            let csv = CsvData { delimiter: options.delimiter, ..CsvData::default() }.options()?;
+            let Written { delimiter, quote, no_header } = options.written.clone();
+            let csv = CsvData { delimiter, quote, header: !no_header, ..CsvData::default() }.options()?;
             for path in &options.inputs {
                 let rows = predictor.table(path, &csv)?;
                 answers.extend(rows.into_iter().enumerate().map(|(row, answer)| (path.display().to_string(), Some(row + 1), answer)));
@@ -54,6 +55,12 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         Takes::Images => {
             let of_files = predictor.images(&options.inputs)?;
             answers.extend(options.inputs.iter().zip(of_files).map(|(path, answer)| (path.display().to_string(), None, answer)));
+        }
+        Takes::Arrays => {
+            for path in &options.inputs {
+                let rows = predictor.arrays(path)?;
+                answers.extend(rows.into_iter().enumerate().map(|(row, answer)| (path.display().to_string(), Some(row + 1), answer)));
+            }
         }
         Takes::Texts => {
             for (input, text) in texts(options)? {

@@ -151,10 +151,63 @@ fn a_file_describes_a_run() {
         fs::write(&file, good.replace(from, to)).unwrap();
         refused(&["train", "config", text(&file), "--out", text(&folder.path("other"))], parts);
     }
-    refused(
-        &["predict", "--model", text(&out.join("model.safetensors")), "x.csv", "--device", "cpu"],
-        &["does not say how its data were encoded"],
+    // What it learned from were pictures: files of pictures are answered.
+    let digit = folder.path("digit.png");
+    png(&digit, |y, x| if x == 3 && y > 0 { 255 } else { 0 });
+    let answers = ok(&["predict", "--model", text(&out.join("model.safetensors")), text(&digit), "--device", "cpu"]);
+    assert!(answers.starts_with("input,class,probability\n") && answers.lines().count() == 2, "{answers}");
+    refused(&["predict", "--model", text(&out.join("model.safetensors")), "x.csv", "--device", "cpu"], &["x.csv"]);
+}
+
+#[test]
+fn arrays_are_learned_and_answered() {
+    let folder = Folder::new("arrays");
+    let idx = |name: &str, kind: u8, shape: &[u32], bytes: &[u8]| {
+        let path = folder.path(name);
+        let sizes = shape.iter().flat_map(|size| size.to_be_bytes());
+        fs::write(&path, [0, 0, kind, shape.len() as u8].into_iter().chain(sizes).chain(bytes.iter().copied()).collect::<Vec<u8>>())
+            .unwrap();
+        path
+    };
+    // The class is the column that is bright; pictures are no squares.
+    let pictures = |n: usize| (0..n).flat_map(|at| (0..12).map(move |i| if i % 3 == at % 3 { 200u8 } else { 10 })).collect::<Vec<u8>>();
+    let inputs = idx("inputs", 8, &[60, 4, 3], &pictures(60));
+    let targets = idx("targets", 8, &[60], &(0..60).map(|at| at % 3).collect::<Vec<u8>>());
+    let (file, out) = (folder.path("run.toml"), folder.path("out"));
+    let config = format!(
+        "device = \"cpu\"\n[data.idx]\ninputs = {:?}\ntargets = {:?}\n[network]\nlayers = [\"flatten\", \"output\"]\n[optimizer.adam]\nlr = 0.1\n\
+         [train]\nmax_epochs = 20\n",
+        text(&inputs),
+        text(&targets)
     );
+    fs::write(&file, config).unwrap();
+    ok(&["train", "config", text(&file), "--out", text(&out)]);
+    let model = out.join("model.safetensors");
+    let new = idx("new", 8, &[5, 4, 3], &pictures(5));
+    let answers = ok(&["predict", "--model", text(&model), text(&new), "--device", "cpu"]);
+    let classes: Vec<&str> = answers.lines().skip(1).map(|line| line.split(',').nth(2).unwrap()).collect();
+    assert_eq!(classes, ["0", "1", "2", "0", "1"], "{answers}");
+    let other = idx("other", 8, &[5, 3, 4], &pictures(5));
+    refused(&["predict", "--model", text(&model), text(&other), "--device", "cpu"], &["other", "[1, 3, 4]", "[1, 4, 3]"]);
+    refused(&["predict", "--model", text(&model), text(&file), "--device", "cpu"], &["run.toml"]);
+}
+
+#[test]
+fn nan_is_missing_where_it_is_said() {
+    let folder = Folder::new("nan");
+    let (data, out) = (folder.path("data.csv"), folder.path("out"));
+    let rows: String =
+        (0..40).map(|i| format!("{},{}\n", if i == 3 { "nan".to_owned() } else { i.to_string() }, ["a", "b"][i % 2])).collect();
+    fs::write(&data, format!("x,kind\n{rows}")).unwrap();
+    let train = ["train", "csv", "--data", text(&data), "--target", "kind", "--epochs", "1", "--out", text(&out), "--device", "cpu"];
+    refused(&train, &["data.csv", "line 5", "nan_is_missing"]);
+    ok(&[&train[..], &["--nan-is-missing"]].concat());
+    // A file without names, read so by both commands.
+    fs::write(&data, rows.replace("nan", "1")).unwrap();
+    let by_number = ["train", "csv", "--data", text(&data), "--target", "column 2", "--no-header", "--epochs", "1", "--out", text(&out)];
+    ok(&[&by_number[..], &["--device", "cpu"]].concat());
+    let answers = ok(&["predict", "--model", text(&out.join("model.safetensors")), text(&data), "--no-header", "--device", "cpu"]);
+    assert_eq!(answers.lines().count(), 41);
 }
 
 #[test]

@@ -1,15 +1,18 @@
 //! Settings found by trying: a learning rate, a batch size.
 //!
-//! Always: the learner, and the process's random numbers, are afterwards what they were before.
+//! Always: the learner, and the process's random numbers, are afterwards what they were before; a step that is tried is the step that the trainer's run takes:
+//! its precision, loss scale, clipping, accumulation, gradient checkpointing and limit of activations.
 
 use crate::{
+    descend::put_back,
     learner::{Learner, StepSettings},
-    trainer::Trainer,
+    run::named_state,
+    trainer::{Trainer, limited},
 };
-use std::time::Instant;
+use std::{cell::Cell, rc::Rc, time::Instant};
 use unigrad_data::Source;
-use unigrad_nn::{Checkpoint, Error, Result};
-use unigrad_tensor::{Device, Tensor};
+use unigrad_nn::{Checkpoint, Error, Result, memory};
+use unigrad_tensor::{DelayedScaling, Fp8Scaling, Generator, Tensor, eval};
 
 /// How learning rates are tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,8 +85,8 @@ impl Before {
 }
 
 impl Trainer {
-    /// Tries learning rates (Smith, 2017): each step has a greater one than the step before. With the trainer's accumulation and clipping, without its
-    /// schedule, callbacks and files.
+    /// Tries learning rates (Smith, 2017): each step has a greater one than the step before. Steps are the run's, with its precision, accumulation and
+    /// clipping; schedule, callbacks and files are left out.
     ///
     /// ```
     /// # unigrad_device::register(unigrad_cpu::CpuDriver);
@@ -113,7 +116,7 @@ impl Trainer {
         }
         let before = Before::of(learner)?;
         learner.set_training(true);
-        let tried = self.try_rates(learner, train, range);
+        let tried = limited(self.activation_limit, || self.try_rates(learner, train, range));
         learner.optimizers_mut().into_iter().for_each(|(_, optimizer)| optimizer.set_lr_factor(1.0));
         before.restore(learner)?;
         tried.map(LrCurve::of)
@@ -128,6 +131,7 @@ impl Trainer {
                 "give it one above 0; the others are multiples of it",
             ));
         }
+        let settings = self.tried_settings()?;
         let mut points = Vec::with_capacity(range.steps);
         let (mut average, mut least) = (0.0, f64::INFINITY);
         let mut epoch = 0;
@@ -144,7 +148,7 @@ impl Trainer {
             }
             let rate = range.from * (range.to / range.from).powf(step as f64 / (range.steps - 1) as f64);
             learner.optimizers_mut().into_iter().for_each(|(_, optimizer)| optimizer.set_lr_factor(rate / base));
-            let outcome = learner.train_step(&group, &self.step).map_err(|error| learner.explain(&group, error))?;
+            let outcome = learner.train_step(&group, &settings).map_err(|error| learner.explain(&group, error))?;
             let loss = outcome.loss.to_f64()?;
             if !loss.is_finite() {
                 break;
@@ -160,22 +164,149 @@ impl Trainer {
         Ok(points)
     }
 
-    /// The greatest batch whose training step fits into memory, by doubling from `first` ([`Info::starting_batch`](unigrad_device::Info::starting_batch), say) as long as an estimate from the steps
-    /// before it fits, a step succeeds, and `most` is not passed. `make` makes a batch of so many items on the trainer's device.
+    /// A run's settings of a step, with a loss scale and histories of 8-bit scales of their own: those of the run do not change.
+    fn tried_settings(&self) -> Result<StepSettings> {
+        let mut settings = self.step.clone();
+        if let Some(scaling) = self.step.delayed() {
+            settings.fp8.scaling = Fp8Scaling::Delayed(DelayedScaling::new(scaling.amax_history_len())?);
+        }
+        settings.scaler = self.scaler()?;
+        Ok(settings)
+    }
+
+    /// The greatest batch whose training step fits into memory, `most` at most, by doubling. The first that is tried is what suits the device
+    /// ([`Info::starting_batch`](unigrad_device::Info::starting_batch)), or smaller ones where it does not fit. Before a step is taken, its need of memory is
+    /// estimated ([`Learner::estimate`]) as in [`Trainer::fit`], and one that does not fit is not taken; of a learner that estimates nothing, steps
+    /// before it say what it will take, and each of its evaluations is looked at before it is launched ([`Trainer::check_memory`] turns both off).
     ///
-    /// An error if not even one item fits.
+    /// `make` makes a batch of so many items on the trainer's device. A step has as many batches as the trainer accumulates.
+    ///
+    /// # Errors
+    /// Not even one item fits.
     pub fn find_batch_size<L: Learner>(
+        &self,
+        learner: &mut L,
+        most: usize,
+        make: &mut dyn FnMut(usize) -> Result<L::Batch>,
+    ) -> Result<BatchSizes> {
+        let before = Before::of(learner)?;
+        learner.set_training(true);
+        let most = most.max(1);
+        let first = self.device.info().starting_batch().clamp(1, most);
+        let found = limited(self.activation_limit, || self.try_batches(learner, first, most, make));
+        before.restore(learner)?;
+        found
+    }
+
+    fn try_batches<L: Learner>(
         &self,
         learner: &mut L,
         first: usize,
         most: usize,
         make: &mut dyn FnMut(usize) -> Result<L::Batch>,
     ) -> Result<BatchSizes> {
-        let before = Before::of(learner)?;
-        learner.set_training(true);
-        let found = try_batches(&self.device, learner, first.clamp(1, most.max(1)), most.max(1), make);
-        before.restore(learner)?;
-        found
+        let mut sizes = BatchSizes { best: 0, tried: Vec::new() };
+        let mut next = first;
+        loop {
+            let lacking = match self.measure(learner, next, make) {
+                Ok(Tried::Took(bytes, seconds)) => {
+                    sizes.best = sizes.best.max(next);
+                    sizes.tried.push((next, bytes, seconds));
+                    None
+                }
+                Ok(Tried::Lacks(error)) => Some(error),
+                Err(error) if error.is_out_of_memory() => Some(error),
+                Err(error) => return Err(error),
+            };
+            if let Some(error) = lacking {
+                self.device.clear_cache();
+                if sizes.best > 0 {
+                    break;
+                }
+                if next == 1 {
+                    return Err(error);
+                }
+                // Smaller ones, until one fits.
+                next /= 2;
+                continue;
+            }
+            if next < first || next >= most || !self.has_room(&sizes.tried, next) {
+                break;
+            }
+            next = next.saturating_mul(2).min(most);
+        }
+        Ok(sizes)
+    }
+
+    /// Whether twice the last batch will fit, by what the last two took.
+    fn has_room(&self, tried: &[(usize, u64, f64)], last: usize) -> bool {
+        let stats = self.device.memory_stats();
+        let room = SHARE * stats.allocated.saturating_add(stats.free) as f64;
+        let estimate = match *tried {
+            [.., (n, less, _), (m, more, _)] if m > n => more as f64 + more.saturating_sub(less) as f64 * (last as f64 / (m - n) as f64),
+            [.., (_, bytes, _)] => 2.0 * bytes as f64,
+            [] => 0.0,
+        };
+        stats.free == 0 || estimate <= room
+    }
+
+    /// The most bytes in use during a step, and the seconds of a second one; or that it does not fit, by its estimate.
+    fn measure<L: Learner>(&self, learner: &mut L, n: usize, make: &mut dyn FnMut(usize) -> Result<L::Batch>) -> Result<Tried> {
+        self.device.reset_peak();
+        let batches = (0..self.accumulate).map(|_| make(n)).collect::<Result<Vec<_>>>()?;
+        let settings = self.tried_settings()?;
+        let looked_at = self.check_memory && self.device.memory_stats().free > 0;
+        let mut is_estimated = false;
+        if let (true, Some(batch)) = (looked_at, batches.first()) {
+            // A step that cannot be recorded, or estimated, tells why itself.
+            if let Some(estimate) = self.estimated(learner, batch)? {
+                is_estimated = true;
+                if estimate.share(&self.device).is_some_and(|share| share > SHARE) {
+                    let cause = format!(
+                        "{} bytes of a step of {n} items beside {} in use are more than {:.0} % of the memory of {}",
+                        estimate.step(),
+                        self.device.memory_stats().allocated,
+                        100.0 * SHARE,
+                        self.device.name()
+                    );
+                    let help = "use a smaller model, gradient checkpointing, a half type, or a device with more memory";
+                    return Ok(Tried::Lacks(Error::argument(cause, help)));
+                }
+            }
+        }
+        let step = |learner: &mut L| -> Result<()> {
+            let outcome = learner.train_step(&batches, &settings).map_err(|error| learner.explain(&batches, error))?;
+            outcome.loss.to_f64().map(drop)
+        };
+        if looked_at && !is_estimated {
+            let lacks = Rc::new(Cell::new(false));
+            let told = Rc::clone(&lacks);
+            let check = move |demand: &eval::Demand| memory::check_demand(demand).inspect_err(|_| told.set(true));
+            match eval::with_demands_checked(check, || step(learner)) {
+                Err(error) if lacks.get() => return Ok(Tried::Lacks(error)),
+                done => done?,
+            }
+        } else {
+            step(learner)?;
+        }
+        let begin = Instant::now();
+        step(learner)?;
+        Ok(Tried::Took(self.device.memory_stats().peak, begin.elapsed().as_secs_f64()))
+    }
+
+    /// What the learner says that a step of this batch needs; it changes neither statistics, nor the trainer's or the process's numbers.
+    fn estimated<L: Learner>(&self, learner: &mut L, batch: &L::Batch) -> Result<Option<memory::Estimate>> {
+        let settings = self.tried_settings()?;
+        let (seed, position) = Generator::global().state();
+        let statistics: Vec<Tensor> =
+            named_state(learner).into_iter().map(|(_, tensor)| tensor).filter(|tensor| !tensor.is_variable()).collect();
+        let before: Vec<(Tensor, Tensor)> = statistics.into_iter().map(|tensor| (tensor.clone(), tensor.detach())).collect();
+        let attempt = eval::Attempt::begin();
+        let estimate = settings.forward(|| learner.estimate(batch));
+        drop(attempt);
+        Generator::global().set(seed, position);
+        put_back(&before)?;
+        Ok(estimate.ok().flatten())
     }
 }
 
@@ -191,62 +322,12 @@ pub struct BatchSizes {
 /// The part of a device's memory that a batch may take it to.
 const SHARE: f64 = 0.9;
 
-fn try_batches<L: Learner>(
-    device: &Device,
-    learner: &mut L,
-    first: usize,
-    most: usize,
-    make: &mut dyn FnMut(usize) -> Result<L::Batch>,
-) -> Result<BatchSizes> {
-    let mut sizes = BatchSizes { best: 0, tried: Vec::new() };
-    let mut next = first;
-    loop {
-        match measure(device, learner, next, make) {
-            Ok((bytes, seconds)) => {
-                sizes.best = sizes.best.max(next);
-                sizes.tried.push((next, bytes, seconds));
-            }
-            // Smaller ones, until one fits.
-            Err(error) if error.is_out_of_memory() && sizes.best == 0 && next > 1 => {
-                device.clear_cache();
-                next /= 2;
-                continue;
-            }
-            Err(error) if error.is_out_of_memory() && sizes.best > 0 => {
-                device.clear_cache();
-                break;
-            }
-            Err(error) => return Err(error),
-        }
-        let stats = device.memory_stats();
-        let room = SHARE * stats.allocated.saturating_add(stats.free) as f64;
-        // One more doubling takes at most twice what this one took.
-        let estimate = match sizes.tried[..] {
-            [.., (n, less, _), (m, more, _)] if m > n => more as f64 + (more.saturating_sub(less)) as f64 * (next as f64 / (m - n) as f64),
-            [.., (_, bytes, _)] => 2.0 * bytes as f64,
-            [] => 0.0,
-        };
-        let shrunk = next < first;
-        if shrunk || next >= most || stats.free > 0 && estimate > room {
-            break;
-        }
-        next = next.saturating_mul(2).min(most);
-    }
-    Ok(sizes)
-}
-
-/// The most bytes in use during a step, and the seconds of a second one.
-fn measure<L: Learner>(device: &Device, learner: &mut L, n: usize, make: &mut dyn FnMut(usize) -> Result<L::Batch>) -> Result<(u64, f64)> {
-    device.reset_peak();
-    let batch = [make(n)?];
-    let step = |learner: &mut L| -> Result<()> {
-        let outcome = learner.train_step(&batch, &StepSettings::default()).map_err(|error| learner.explain(&batch, error))?;
-        outcome.loss.to_f64().map(drop)
-    };
-    step(learner)?;
-    let begin = Instant::now();
-    step(learner)?;
-    Ok((device.memory_stats().peak, begin.elapsed().as_secs_f64()))
+/// What came of a batch's step.
+enum Tried {
+    /// The most bytes in use, seconds.
+    Took(u64, f64),
+    /// It would not fit, and was not taken.
+    Lacks(Error),
 }
 
 #[cfg(test)]

@@ -19,9 +19,9 @@ use crate::{
     trainer::{Trainer, Until},
 };
 use saving::{checkpoint, lock};
-use std::{cell::RefCell, path::PathBuf, rc::Rc, time::Instant};
+use std::{path::PathBuf, time::Instant};
 use unigrad_data::Source;
-use unigrad_nn::{Error, GradScaler, Plateau, Result, ScalerOptions, memory, metrics::Metric};
+use unigrad_nn::{Error, Plateau, Result, memory, metrics::Metric};
 use unigrad_tensor::{DType, ErrorKind, Generator, Tensor, eval, manual_seed, no_grad};
 use validation::{count, values_in_use};
 
@@ -128,11 +128,8 @@ impl<'a, L: Learner> Running<'a, L> {
         let frame = Frame { n_batches, accumulate, epochs, steps };
         let checkpoint = checkpoint(&mut trainer)?;
         lock(&mut trainer)?;
-        let scaled = trainer.step.is_scaled();
-        if scaled {
-            let scaler = GradScaler::new(ScalerOptions::default(), &trainer.device)?;
-            trainer.step.scaler = Some(Rc::new(RefCell::new(scaler)));
-        }
+        trainer.step.scaler = trainer.scaler()?;
+        let scaled = trainer.step.scaler.is_some();
         let state = named_state(learner);
         let n_optimizers = learner.optimizers().len();
         // Gradients of several batches are added in several evaluations, and several optimizers step in several: these are not undone together.

@@ -7,11 +7,13 @@ use crate::{
     run::{self, Run, Validation},
 };
 use std::{
+    cell::RefCell,
     path::{Path, PathBuf},
+    rc::Rc,
     time::Duration,
 };
 use unigrad_data::Source;
-use unigrad_nn::{Checkpoint, Plateau, Result, Schedule, files::FolderLock, metrics::Metric};
+use unigrad_nn::{Checkpoint, GradScaler, Plateau, Result, ScalerOptions, Schedule, files::FolderLock, metrics::Metric};
 use unigrad_tensor::{Device, Fp8Recipe, eval};
 
 /// When a run ends.
@@ -49,6 +51,7 @@ pub struct Trainer {
     pub(crate) plateau: Option<(String, Plateau)>,
     pub(crate) accumulate: usize,
     pub(crate) step: StepSettings,
+    loss_scale: ScalerOptions,
     pub(crate) read_every: Option<usize>,
     pub(crate) time_limit: Option<Duration>,
     pub(crate) stop_when: Option<Box<dyn Fn() -> bool>>,
@@ -58,7 +61,7 @@ pub struct Trainer {
     pub(crate) lock: Option<FolderLock>,
     pub(crate) resume: Resume,
     pub(crate) checkpoint_every: Option<u64>,
-    activation_limit: Option<u64>,
+    pub(crate) activation_limit: Option<u64>,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) kept: Vec<(String, String)>,
     pub(crate) callbacks: Vec<Box<dyn Callback>>,
@@ -86,6 +89,7 @@ impl Trainer {
             plateau: None,
             accumulate: 1,
             step: StepSettings::default(),
+            loss_scale: ScalerOptions::default(),
             read_every: None,
             time_limit: None,
             stop_when: None,
@@ -175,6 +179,21 @@ impl Trainer {
     pub fn precision(mut self, precision: Precision) -> Self {
         self.step.precision = precision;
         self
+    }
+
+    /// How the loss scale begins and adapts where gradients are of `F16` ([`Precision::F16`], and [`Precision::Fp8`] with this half type); in any other
+    /// precision there is none. A run that is resumed goes on with its own scale.
+    pub fn loss_scale(mut self, options: ScalerOptions) -> Self {
+        self.loss_scale = options;
+        self
+    }
+
+    /// A new loss scale, where the precision has one.
+    pub(crate) fn scaler(&self) -> Result<Option<Rc<RefCell<GradScaler>>>> {
+        if !self.step.is_scaled() {
+            return Ok(None);
+        }
+        Ok(Some(Rc::new(RefCell::new(GradScaler::new(self.loss_scale, &self.device)?))))
     }
 
     /// Forward passes with matrix products in 8-bit floats ([`Precision::Fp8`]), rounded as the recipe says. Histories of delayed scaling are in checkpoints.
@@ -364,9 +383,14 @@ impl Trainer {
         train: &'a dyn Source<Batch = L::Batch>,
         validation: Validation<'a, L>,
     ) -> Result<Run> {
-        match self.activation_limit {
-            Some(bytes) => eval::with_activation_limit(Some(bytes), || run::run(self, learner, train, validation)),
-            None => run::run(self, learner, train, validation),
-        }
+        limited(self.activation_limit, || run::run(self, learner, train, validation))
+    }
+}
+
+/// Work within a limit of activations, if there is one.
+pub(crate) fn limited<T>(bytes: Option<u64>, work: impl FnOnce() -> T) -> T {
+    match bytes {
+        Some(_) => eval::with_activation_limit(bytes, work),
+        None => work(),
     }
 }

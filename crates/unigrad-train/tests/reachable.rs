@@ -3,47 +3,18 @@
 
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
-use support::{alone, device};
+use std::collections::BTreeSet;
+use support::{
+    alone, device,
+    reach::How::{Not, Part, Said},
+    reach::{exported, said},
+};
 use unigrad_nn::Layer;
 use unigrad_tensor::Tensor;
 use unigrad_train::network::{Architecture, LossSpec, Network, Prepared, RunConfig};
 
-/// How a name is said in a file, or why it cannot be.
-enum How {
-    /// Text of a file; for layers, an input and layers.
-    Said(&'static str),
-    /// A part of what another name's text says.
-    Part,
-    Not(&'static str),
-}
-use How::{Not, Part, Said};
-
 const SEVERAL: &str = "takes several inputs: write a struct with `#[derive(Module)]`, or a step of your own";
 const TOOL: &str = "a function or a type for programs, not a part of a run";
-
-/// The names that a module file exports.
-fn exported(text: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for part in text.split("pub use ").skip(1) {
-        let list = part.split(';').next().unwrap();
-        let list = list.rsplit("::").next().unwrap().trim_matches(|c: char| c == '{' || c == '}' || c.is_whitespace());
-        names.extend(list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()));
-    }
-    names
-}
-
-/// Fails for a name that is in one list and not in the other; gives what is said.
-fn said(what: &str, exported: &BTreeSet<String>, table: &[(&'static str, How)]) -> BTreeMap<&'static str, &'static str> {
-    let known: BTreeSet<String> = table.iter().map(|(name, _)| (*name).to_owned()).collect();
-    assert_eq!(known.len(), table.len(), "{what}: a name stands twice");
-    let missing: Vec<&String> = exported.difference(&known).collect();
-    let gone: Vec<&String> = known.difference(exported).collect();
-    assert!(missing.is_empty(), "{what}: make {missing:?} reachable from configuration files, or say here why not");
-    assert!(gone.is_empty(), "{what}: {gone:?} are not exported any more");
-    assert!(table.iter().all(|(_, how)| !matches!(how, Not(why) if why.len() < 10)));
-    table.iter().filter_map(|(name, how)| if let Said(text) = how { Some((*name, *text)) } else { None }).collect()
-}
 
 /// Data of two numbers, and which of them is greater.
 fn file(rest: &str) -> String {
@@ -172,6 +143,29 @@ fn products_in_8_bit_floats_are_reached() {
         assert!(error.contains(says), "{settings}: {error}");
     }
     assert!(RunConfig::parse(&file("[train.fp8]\nscaling = 1\n"), "fp8.toml").is_err());
+}
+
+#[test]
+fn the_loss_scale_is_reached() {
+    let _alone = alone();
+    // A scale that no gradient of F16 bears: the first steps are not taken.
+    let small = run("f16", &file("[train]\nprecision = \"f16\"\n[train.loss_scale]\ninit_scale = 8.0\n"));
+    let huge = run("f16", &file("[train]\nprecision = \"f16\"\nloss_scale = { init_scale = 1e38, backoff_factor = 0.9 }\n"));
+    assert_eq!(huge[0].to_bits(), small[0].to_bits());
+    assert_ne!(huge, small);
+    for (settings, says) in [
+        ("precision = \"bf16\"\nloss_scale = { growth_interval = 3 }", "precision = \"f16\""),
+        ("precision = \"f16\"\nloss_scale = { backoff_factor = 1.5 }", "backs off by 1.5"),
+        ("precision = \"f16\"\nloss_scale = { growth_interval = 0 }", "a growth interval of 0 steps"),
+    ] {
+        let config = RunConfig::parse(&file(&format!("[train]\n{settings}\n")), "scale.toml").unwrap();
+        let data = digits(&config);
+        let error = config.build(&data, &device()).unwrap().train_prepared(&data, &config.train, |trainer| trainer).err();
+        let error = error.map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.contains(says), "{settings}: {error}");
+    }
+    let told = RunConfig::parse(&file("[train.loss_scale]\ninit = 1.0\n"), "scale.toml").unwrap_err().to_string();
+    assert!(told.contains("line ") && told.contains("`init_scale`"), "{told}");
 }
 
 #[test]
@@ -330,6 +324,7 @@ fn every_metric_is_reached() {
             note: String::new(),
             samples: std::sync::Arc::new(unigrad_data::Arrays::new(inputs, targets).unwrap()),
             labels: None,
+            pictures: None,
             shape: vec![2],
             n_outputs: if regression || questions { 1 } else { 4 },
             n_tokens: None,

@@ -261,59 +261,6 @@ fn settings_that_make_no_sense_are_refused() -> Result<()> {
 }
 
 #[test]
-fn finders_leave_the_learner_as_it_was() -> Result<()> {
-    let (device, _alone) = cpu();
-    let mut learner = learner(&device, 0.01)?;
-    Trainer::new(&device).quiet().fit(&mut learner, &loader(64, 8), None)?;
-    let (weights, state) = (bits(&learner.model), Optimize::state_dict(&learner.optimizer)?);
-    let trainer = Trainer::new(&device);
-    let curve = trainer.find_lr(&mut learner, &loader(64, 8), LrRange { from: 1e-5, steps: 60, ..LrRange::default() })?;
-    let lr = curve.suggestion.unwrap();
-    assert!(lr > 1e-4 && lr < 1.0 && curve.points.len() > 10, "{lr} {}", curve.points.len());
-    let make = &mut |n: usize| {
-        let (points, classes) = points(n, 1);
-        let (input, target) = (Tensor::from_slice(&points, [n, 3], &device), Tensor::from_slice(&classes, [n], &device));
-        Ok(Batch { input, target, indices: (0..n).collect() })
-    };
-    let sizes = trainer.find_batch_size(&mut learner, device.info().starting_batch(), 300, make)?;
-    assert_eq!(sizes.tried.iter().map(|(n, _, _)| *n).collect::<Vec<_>>(), [32, 64, 128, 256, 300]);
-    assert!(sizes.best == 300 && sizes.tried[3].1 > 0);
-    assert!(bits(&learner.model) == weights && Optimize::state_dict(&learner.optimizer)? == state);
-    assert_eq!(learner.optimizer.lr(), 0.01);
-    Ok(())
-}
-
-#[test]
-fn a_batch_size_is_found_below_a_cap_on_memory() -> Result<()> {
-    // A device of its own name would be needed to cap memory for this test alone; out of memory is what `make` says instead.
-    let (device, _alone) = cpu();
-    let mut learner = learner(&device, 0.01)?;
-    let limit = Cell::new(20);
-    let make = &mut |n: usize| {
-        if n > limit.get() {
-            return Err(unigrad_device::Error::OutOfMemory {
-                device: "cpu:0".into(),
-                asked: n as u64,
-                free: 0,
-                total: 0,
-                in_use: 0,
-                largest: String::new(),
-            }
-            .into());
-        }
-        let (points, classes) = points(n, 1);
-        let (input, target) = (Tensor::from_slice(&points, [n, 3], &device), Tensor::from_slice(&classes, [n], &device));
-        Ok(Batch { input, target, indices: (0..n).collect() })
-    };
-    let trainer = Trainer::new(&device);
-    assert_eq!(trainer.find_batch_size(&mut learner, 32, 1000, make)?.best, 16);
-    assert_eq!(trainer.find_batch_size(&mut learner, 2, 1000, make)?.best, 16);
-    limit.set(0);
-    assert!(trainer.find_batch_size(&mut learner, 4, 1000, make).unwrap_err().is_out_of_memory());
-    Ok(())
-}
-
-#[test]
 fn steps_are_profiled() -> Result<()> {
     let ((device, _alone), folder) = (cpu(), Folder::new("profile"));
     let run =

@@ -34,7 +34,7 @@ fn main() -> Result<()> {
         Ok(Batch { input, target, indices: (0..n).collect() })
     };
     let most = 4 * device.info().starting_batch();
-    let sizes = Trainer::new(&device).find_batch_size(&mut learner, device.info().starting_batch(), most, &mut batch_of)?;
+    let sizes = Trainer::new(&device).find_batch_size(&mut learner, most, &mut batch_of)?;
     println!("four times the suggested batch fits: {}", sizes.best == most);
 
     learner.optimizer.set_lr(lr / 4.0); // where the loss falls fastest, a little less is safe

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Failure,
-    args::{Common, Config, CsvTable, ImageFiles, TableTask},
+    args::{Common, Config, CsvTable, ImageFiles, TableTask, Written},
 };
 use serde_json::json;
 use std::{cell::RefCell, rc::Rc};
@@ -41,6 +41,7 @@ struct Plan {
 pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
     let common = &options.common;
     let folder = folder(common, "csv");
+    let Written { delimiter, quote, no_header } = options.written.clone();
     let spec = CsvData {
         file: options.data.clone(),
         target: options.target.clone(),
@@ -49,8 +50,11 @@ pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
             TableTask::Regression => Task::Regression,
         }),
         ignore: options.ignore.clone(),
-        delimiter: options.delimiter,
-        in_order: false,
+        delimiter,
+        quote,
+        header: !no_header,
+        nan_is_missing: options.nan_is_missing,
+        ..CsvData::default()
     };
     let print = fingerprint(&[&files::read_at_most(&spec.file, spec.options()?.max_bytes)?]);
     let saved = resumed(common, &folder)?;
@@ -79,7 +83,7 @@ pub(crate) fn images(options: &ImageFiles) -> Result<(), Failure> {
     let from = saved.as_ref();
     let size = setting("size", options.size, 64, from)?;
     let grey = setting("grey", options.grey.then_some(true), false, from)?;
-    let data = DataSpec::Images(ImageData { folder: options.folder.clone(), size, grey }).read(0)?;
+    let data = DataSpec::Images(ImageData::new(&options.folder, size, grey)).read(0)?;
     // Names and sizes of files: to read them all twice would take too long.
     let print = fingerprint(&[data.note.as_bytes(), format!("{:?}", data.labels).as_bytes()]);
     check_data(from, &print, &options.folder.display().to_string(), "the folder")?;

@@ -331,6 +331,10 @@ pub(super) fn truth(csv: &Csv, row: usize, column: usize, cell: &str) -> Result<
 
 /// Mean and standard deviation; 1 for what does not vary.
 fn scale_of(numbers: &[f64]) -> Scale {
+    // Rounding of a mean would be a deviation.
+    if let Some(only) = numbers.first().filter(|first| numbers.iter().all(|x| x == *first)) {
+        return Scale { mean: *only, std: 1.0 };
+    }
     let n = numbers.len().max(1) as f64;
     // Divided first: sums of the largest numbers stay finite.
     let mean: f64 = numbers.iter().map(|x| x / n).sum();

@@ -145,3 +145,13 @@ fn schemas_that_contradict_themselves_are_refused() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn what_does_not_vary_is_not_scaled_by_rounding() -> Result<()> {
+    // The mean of 39 times 0.1 is another number.
+    let text = format!("x,y\n{}", (0..39).map(|i| format!("0.1,{i}\n")).collect::<String>());
+    let schema = TableSchema::fit(&csv(&text)?, &TableOptions::new().ignore("y"))?;
+    assert_eq!(schema.features(&csv(&text)?)?, array(&[0.0f32; 39], &[39, 1])?);
+    assert_eq!(schema.features(&csv("x,y\n1.1,0\n")?)?, array(&[1.0f32], &[1, 1])?);
+    Ok(())
+}

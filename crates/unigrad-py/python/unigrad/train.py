@@ -193,7 +193,7 @@ class Trainer:
     """A loop that trains a model, and what belongs to a run: validation, metrics, callbacks, checkpoints and exact resume, a history, a report.
 
     ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
-    ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
+    ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``loss_scale`` is a dict of ``amp.GradScaler``'s settings for "f16". ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
     epoch, or with ``scheduler_per_step`` after each step. Beyond ``activation_limit`` bytes of what a step keeps between its launches, logits are made by chunks
     of rows, and values are dropped and made again: the same gradients in less memory, but for the order of a head's sums.
     """
@@ -215,6 +215,7 @@ class Trainer:
         clip_norm=None,
         clip_value=None,
         precision="f32",
+        loss_scale=None,
         scheduler=None,
         scheduler_per_step=False,
         time_limit=None,
@@ -246,6 +247,7 @@ class Trainer:
             "clip_value": above("clip_value", clip_value),
             "precision": "fp8" if isinstance(precision, Fp8Recipe) else _check.one_of("precision", precision, ("f32", "bf16", "f16", "fp8")),
             "fp8": precision if isinstance(precision, Fp8Recipe) else None,
+            "loss_scale": None if loss_scale is None else self._loss_scale(loss_scale),
             "time_limit": None if time_limit is None else _check.number("time_limit", time_limit, 0.0, 1e9),
             "read_every": count("read_every", read_every),
             "gradient_checkpointing": _check.flag("gradient_checkpointing", gradient_checkpointing),
@@ -263,6 +265,16 @@ class Trainer:
             raise TypeError(f"argument 'scheduler': one of `optim.lr_scheduler` is wanted, not {_check._kind(scheduler)}")
         self.scheduler, self.scheduler_per_step = scheduler, _check.flag("scheduler_per_step", scheduler_per_step)
         self.device = device
+
+    @staticmethod
+    def _loss_scale(given):
+        settings = {"init_scale": 65536.0, "growth_factor": 2.0, "backoff_factor": 0.5, "growth_interval": 2000}
+        if not isinstance(given, dict):
+            raise TypeError(f"argument 'loss_scale': a dict is wanted, not {_check._kind(given)}")
+        for name in given:
+            settings[_check.one_of("loss_scale", name, tuple(settings))] = given[name]
+        interval = _check.positive("growth_interval", settings.pop("growth_interval"))
+        return (*(_check.number(name, value) for name, value in settings.items()), interval)
 
     @staticmethod
     def _all(name, given, fits):

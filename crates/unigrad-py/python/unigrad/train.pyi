@@ -102,7 +102,7 @@ class Trainer:
     """A loop that trains a model, and what belongs to a run: validation, metrics, callbacks, checkpoints and exact resume, a history, a report.
 
     ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
-    ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
+    ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``loss_scale`` is a dict of ``amp.GradScaler``'s settings for "f16". ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
     epoch, or with ``scheduler_per_step`` after each step. Beyond ``activation_limit`` bytes of what a step keeps between its launches, logits are made by chunks
     of rows, and values are dropped and made again: the same gradients in less memory, but for the order of a head's sums."""
     settings: Any
@@ -111,7 +111,7 @@ class Trainer:
     scheduler: Any
     scheduler_per_step: builtins.bool
     device: Any
-    def __init__(self, max_epochs: builtins.int | None=None, max_steps: builtins.int | None=None, *, metrics: Sequence[Any]=..., callbacks: Sequence[Any]=..., device: Device | builtins.str | None=None, seed: builtins.int | None=None, folder: builtins.str | PathLike[builtins.str] | None=None, resume: builtins.bool=False, checkpoint_every: builtins.int | None=None, validate_every: builtins.int=1, accumulate: builtins.int=1, clip_norm: builtins.float | None=None, clip_value: builtins.float | None=None, precision: builtins.str='f32', scheduler: Any=None, scheduler_per_step: builtins.bool=False, time_limit: builtins.float | None=None, read_every: builtins.int | None=None, gradient_checkpointing: builtins.bool=False, activation_limit: builtins.int | None=None, train_metrics: builtins.bool=True, profile: Any=None, report: builtins.bool=True, title: builtins.str | None=None, verbose: builtins.bool=False) -> None: ...
+    def __init__(self, max_epochs: builtins.int | None=None, max_steps: builtins.int | None=None, *, metrics: Sequence[Any]=..., callbacks: Sequence[Any]=..., device: Device | builtins.str | None=None, seed: builtins.int | None=None, folder: builtins.str | PathLike[builtins.str] | None=None, resume: builtins.bool=False, checkpoint_every: builtins.int | None=None, validate_every: builtins.int=1, accumulate: builtins.int=1, clip_norm: builtins.float | None=None, clip_value: builtins.float | None=None, precision: builtins.str='f32', loss_scale: Any=None, scheduler: Any=None, scheduler_per_step: builtins.bool=False, time_limit: builtins.float | None=None, read_every: builtins.int | None=None, gradient_checkpointing: builtins.bool=False, activation_limit: builtins.int | None=None, train_metrics: builtins.bool=True, profile: Any=None, report: builtins.bool=True, title: builtins.str | None=None, verbose: builtins.bool=False) -> None: ...
     def fit(self, model: _Module, loss: Callable[..., Any] | None, optimizer: _Optimizer, train: Any, validation: Any=None, *, step: Any=None) -> Run:
         """Trains ``model`` on the batches of ``train``, which are pairs of inputs and targets: ``loss(model(inputs), targets)``. Returns a ``Run``.
 

@@ -16,6 +16,7 @@ use pyo3::{prelude::*, types::PyDict};
 use std::{path::PathBuf, time::Duration};
 use unigrad::{
     data::Source,
+    nn::ScalerOptions,
     train::{Clip, Console, Precision, Trainer},
 };
 
@@ -64,6 +65,10 @@ pub(super) fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyD
     };
     if let Some(recipe) = settings.get_item("fp8")?.filter(|value| !value.is_none()) {
         trainer = trainer.fp8(recipe.extract::<PyRef<'_, crate::fp8::PyFp8Recipe>>()?.0.clone());
+    }
+    if let Some(scale) = settings.get_item("loss_scale")?.filter(|value| !value.is_none()) {
+        let (init_scale, growth_factor, backoff_factor, growth_interval) = scale.extract()?;
+        trainer = trainer.loss_scale(ScalerOptions { init_scale, growth_factor, backoff_factor, growth_interval });
     }
     if let Some(steps) = get(settings, "read_every")? {
         trainer = trainer.read_every(steps);

@@ -84,7 +84,7 @@ def test_settings_of_runs():
     for settings in (
         {"clip_norm": 1.0}, {"clip_value": 0.1}, {"accumulate": 2}, {"precision": "bf16"}, {"precision": "f16"}, {"max_steps": 3},
         {"callbacks": [train.EMA(0.9)]}, {"callbacks": [train.SWA(1)]}, {"callbacks": [train.EarlyStopping("val_loss", patience=1)]},
-        {"gradient_checkpointing": True}, {"read_every": 2}, {"activation_limit": 1 << 20}, {"time_limit": 100.0},
+        {"gradient_checkpointing": True}, {"read_every": 2}, {"activation_limit": 1 << 20}, {"precision": "f16", "loss_scale": {"init_scale": 8.0}}, {"time_limit": 100.0},
     ):  # fmt: skip
         model, optimizer = made()
         run = ug.Trainer(**{"max_epochs": None if "max_steps" in settings else 2, **settings}).fit(

@@ -5,8 +5,10 @@
 
 use super::{
     Architecture, DataSpec, LayerSpec, LossSpec, Network, OptimizerSpec, Prepared, ScheduleSpec, TrainingConfig,
+    augment::Augment,
     builder::{resolve_output, resolve_tokens},
     groups::{self, GroupSection, Misplaced},
+    loading::{self, Loading, SplitSpec},
     named, training,
 };
 use crate::Run;
@@ -63,7 +65,16 @@ pub struct RunConfig {
     /// How the learning rate changes.
     #[serde(default, deserialize_with = "training::schedule")]
     schedule: Option<ScheduleSpec>,
-    /// Settings of the run, with optimizer and schedule.
+    /// What training does to pictures and batches.
+    #[serde(default)]
+    augment: Augment,
+    /// How batches are made.
+    #[serde(default)]
+    loader: Loading,
+    /// Which examples validate.
+    #[serde(default, deserialize_with = "loading::split")]
+    split: SplitSpec,
+    /// Settings of the run, with optimizer, schedule, and what the data are used by.
     #[serde(default)]
     pub train: TrainingConfig,
     /// The device by name; the best without it.
@@ -120,6 +131,9 @@ impl RunConfig {
         config.places = (path.to_owned(), lines);
         config.train.optimizer = config.optimizer.clone();
         config.train.schedule = config.schedule.clone();
+        config.train.augment = config.augment.clone();
+        config.train.loading = config.loader.clone();
+        config.train.split = config.split.clone();
         Ok(config)
     }
 

@@ -5,7 +5,10 @@
 
 use super::{
     LossSpec,
-    sources::{self, ArrayFile, ArrayFiles, TextData, TextsData},
+    arrays::{ArrayFile, ArrayFiles},
+    augment::{self, NormalizeSpec},
+    sources::{self, TextData, TextsData},
+    tables::CsvData,
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -13,17 +16,13 @@ use std::{
     sync::Arc,
 };
 use unigrad_data::{
-    Arrays, Channels, Csv, CsvOptions, Dataset, DecodeOptions, ImageFolder, Images, Picture, Resize, Sample, TableOptions, TableSchema,
-    Task as TableTask, ToFloat, Transform, stratified_split, validation_split,
+    Arrays, CenterCrop, Channels, Csv, CsvOptions, Dataset, DecodeOptions, ImageFolder, Images, Normalize, Picture, Resize, Sample,
+    ToFloat, Transform, stratified_split, validation_split,
 };
-use unigrad_nn::{Error, HostTensor, Result, random::Rng};
+use unigrad_nn::{Error, Result, random::Rng};
 
-/// The string of a model file that says how a table was encoded.
-pub const TABLE: &str = "unigrad.table";
 /// The string of a model file that says what images it takes.
 pub const IMAGES: &str = "unigrad.images";
-/// Streams of random numbers: the order of a table's rows.
-const ROWS: u64 = 1 << 58;
 
 /// Data in words. In files: `[data.csv]`, `data = "digits"`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -40,21 +39,33 @@ pub enum DataSpec {
     Mnist {
         /// The folder with the files.
         folder: PathBuf,
+        /// What pictures are normalized by.
+        #[serde(default, deserialize_with = "augment::normalize")]
+        normalize: Option<NormalizeSpec>,
     },
     /// Fashion-MNIST as published: its training images.
     FashionMnist {
         /// The folder with the files.
         folder: PathBuf,
+        /// What pictures are normalized by.
+        #[serde(default, deserialize_with = "augment::normalize")]
+        normalize: Option<NormalizeSpec>,
     },
     /// CIFAR-10's binary version: its training pictures.
     Cifar10 {
         /// The folder `cifar-10-batches-bin`.
         folder: PathBuf,
+        /// What pictures are normalized by.
+        #[serde(default, deserialize_with = "augment::normalize")]
+        normalize: Option<NormalizeSpec>,
     },
     /// CIFAR-100's binary version: its training pictures, with the fine labels.
     Cifar100 {
         /// The folder `cifar-100-binary`.
         folder: PathBuf,
+        /// What pictures are normalized by.
+        #[serde(default, deserialize_with = "augment::normalize")]
+        normalize: Option<NormalizeSpec>,
     },
     /// A pair of IDX files, MNIST's format, plain or packed.
     Idx(ArrayFiles),
@@ -66,28 +77,6 @@ pub enum DataSpec {
     Text(TextData),
     /// Texts with a class each, in a table.
     Texts(TextsData),
-}
-
-/// A table, and what of it is to be answered.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CsvData {
-    /// The file.
-    pub file: PathBuf,
-    /// The column to be answered.
-    pub target: String,
-    /// `classification` or `regression`; guessed from the column without it.
-    #[serde(default)]
-    pub task: Option<TableTask>,
-    /// Columns to be left out.
-    #[serde(default)]
-    pub ignore: Vec<String>,
-    /// What stands between cells; a comma without it.
-    #[serde(default)]
-    pub delimiter: Option<char>,
-    /// Rows stay in the file's order, so that its last part validates; without it they are shuffled once, by the seed.
-    #[serde(default)]
-    pub in_order: bool,
 }
 
 fn side() -> usize {
@@ -106,6 +95,37 @@ pub struct ImageData {
     /// Whether images are made grey.
     #[serde(default)]
     pub grey: bool,
+    /// Whether the shorter side gets that size, and the middle is kept; otherwise the image's shape becomes a square.
+    #[serde(default)]
+    pub center_crop: bool,
+    /// What images are normalized by.
+    #[serde(default, deserialize_with = "augment::normalize")]
+    pub normalize: Option<NormalizeSpec>,
+    /// A table that says the class of each file; without it files lie in a sub-folder for each class.
+    #[serde(default)]
+    pub labels: Option<ImageLabels>,
+    /// Leaves files out that cannot be decoded; the note of the data says how many. To find them, all are decoded once.
+    #[serde(default)]
+    pub skip_damaged: bool,
+}
+
+/// A table that names image files and their classes.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageLabels {
+    /// The table.
+    pub table: PathBuf,
+    /// The column of files, within the folder.
+    pub files: String,
+    /// The column of classes.
+    pub classes: String,
+}
+
+impl ImageData {
+    /// Images of a folder, resized to squares.
+    pub fn new(folder: impl Into<PathBuf>, size: usize, grey: bool) -> ImageData {
+        ImageData { folder: folder.into(), size, grey, center_crop: false, normalize: None, labels: None, skip_damaged: false }
+    }
 }
 
 /// What images a model takes, as its file keeps it.
@@ -118,22 +138,90 @@ pub struct ImageForm {
     pub grey: bool,
     /// The classes, in the order of the outputs.
     pub classes: Vec<String>,
+    /// Whether the shorter side gets the size, and the middle is kept.
+    #[serde(default)]
+    pub center_crop: bool,
+    /// Means that are subtracted, of each channel or of all; none where values stay from 0 to 1.
+    #[serde(default)]
+    pub mean: Vec<f32>,
+    /// What values are divided by then.
+    #[serde(default)]
+    pub std: Vec<f32>,
 }
 
 impl ImageForm {
+    /// Squares with numbers from 0 to 1.
+    pub fn new(size: usize, grey: bool, classes: Vec<String>) -> ImageForm {
+        ImageForm { size, grey, classes, center_crop: false, mean: Vec::new(), std: Vec::new() }
+    }
+
+    /// Normalized, if that is asked for; an error if the numbers do not fit the channels.
+    pub(super) fn normalized(mut self, normalize: Option<&NormalizeSpec>) -> Result<ImageForm> {
+        if let Some(normalize) = normalize {
+            (self.mean, self.std) = normalize.numbers();
+            Normalize::new(&self.mean, &self.std)?;
+            let channels = self.channels();
+            if self.mean.len() != 1 && self.mean.len() != channels {
+                let cause = format!("`normalize` has {} means, and the pictures have {channels} channels", self.mean.len());
+                return Err(Error::argument(cause, "give one for each channel, or one for all"));
+            }
+        }
+        Ok(self)
+    }
+
+    /// 1 or 3.
+    pub fn channels(&self) -> usize {
+        if self.grey { 1 } else { 3 }
+    }
+
+    /// The string of a model file.
+    pub(super) fn metadata(&self) -> Result<(String, String)> {
+        let text = serde_json::to_string(self).map_err(|e| Error::Internal(format!("a form of images that is no JSON: {e}")))?;
+        Ok((IMAGES.to_owned(), text))
+    }
+
     /// How files are decoded.
     pub fn decoding(&self) -> DecodeOptions {
         DecodeOptions { channels: Channels::Converted(if self.grey { 1 } else { 3 }), ..DecodeOptions::default() }
     }
 
-    /// A picture in this form: resized, with numbers from 0 to 1.
+    /// A picture in this form: resized, with numbers from 0 to 1, or normalized.
     pub fn apply(&self, picture: Picture, rng: &mut Rng) -> Result<Picture> {
         let resized = if (picture.height(), picture.width()) == (self.size, self.size) {
             picture
+        } else if self.center_crop {
+            CenterCrop(self.size, self.size).apply(Resize::shorter(self.size).apply(picture, rng)?, rng)?
         } else {
             Resize::new(self.size, self.size).apply(picture, rng)?
         };
-        ToFloat.apply(resized, rng)
+        if self.mean.is_empty() { ToFloat.apply(resized, rng) } else { Normalize::new(&self.mean, &self.std)?.apply(resized, rng) }
+    }
+}
+
+/// Pictures with a class each.
+pub type ClassedPictures = Arc<dyn Dataset<Item = (Picture, i64)>>;
+
+/// Pictures before they are in the form that a model takes, so that training may change them.
+#[derive(Clone)]
+pub struct Pictured {
+    /// As they were read.
+    pub pictures: ClassedPictures,
+    /// What becomes of them.
+    pub form: ImageForm,
+}
+
+impl Pictured {
+    /// Examples, by what training does to pictures, and the form.
+    pub(super) fn samples(&self, transform: Option<impl Transform>) -> Samples {
+        let form = self.form.clone();
+        let pictures = Arc::clone(&self.pictures);
+        Arc::new(pictures.map(move |(picture, class): (Picture, i64), rng: &mut Rng| {
+            let picture = match &transform {
+                Some(transform) => transform.apply(picture, rng)?,
+                None => picture,
+            };
+            Ok(form.apply(picture, rng)?.to_sample(class))
+        }))
     }
 }
 
@@ -147,6 +235,8 @@ pub struct Prepared {
     pub note: String,
     /// The examples.
     pub samples: Samples,
+    /// The pictures that examples are made of, if they are pictures.
+    pub pictures: Option<Pictured>,
     /// Where the examples are classes of files in folders, the class of each: parts are then drawn from each class.
     pub labels: Option<Vec<usize>>,
     /// Of one example.
@@ -169,15 +259,16 @@ impl DataSpec {
             DataSpec::Images(images) => images.read(),
             DataSpec::Digits => {
                 let split = unigrad_data::digits()?;
-                images(&split.train, "the digits that ship, 8x8 pixels", Path::new("digits"))
+                images(split.train, "the digits that ship, 8x8 pixels", Path::new("digits"), None)
             }
-            DataSpec::Mnist { folder } => {
+            DataSpec::Mnist { folder, normalize } => {
                 let examples = unigrad_data::mnist_examples(folder)?;
-                images(&examples, &format!("mnist: {} images of {}", examples.len(), folder.display()), folder)
+                let note = format!("mnist: {} images of {}", examples.len(), folder.display());
+                images(examples, &note, folder, normalize.as_ref())
             }
-            DataSpec::FashionMnist { folder } => sources::fashion_mnist(folder),
-            DataSpec::Cifar10 { folder } => sources::cifar10(folder),
-            DataSpec::Cifar100 { folder } => sources::cifar100(folder),
+            DataSpec::FashionMnist { folder, normalize } => sources::fashion_mnist(folder, normalize.as_ref()),
+            DataSpec::Cifar10 { folder, normalize } => sources::cifar10(folder, normalize.as_ref()),
+            DataSpec::Cifar100 { folder, normalize } => sources::cifar100(folder, normalize.as_ref()),
             DataSpec::Idx(files) => files.idx(),
             DataSpec::Npy(files) => files.npy(),
             DataSpec::Npz(file) => file.read(),
@@ -207,107 +298,78 @@ impl ImageData {
         if !(1..=4096).contains(&self.size) {
             return Err(Error::argument(format!("images of size {}", self.size), "use a size from 1 to 4096"));
         }
-        let folder = ImageFolder::open(&self.folder)?;
-        let form = ImageForm { size: self.size, grey: self.grey, classes: folder.classes().to_vec() };
+        let folder = match &self.labels {
+            None => ImageFolder::open(&self.folder)?,
+            Some(ImageLabels { table, files, classes }) => {
+                ImageFolder::with_labels(&self.folder, &Csv::read(table, &CsvOptions::default())?, files, classes)?
+            }
+        };
+        let form = ImageForm { center_crop: self.center_crop, ..ImageForm::new(self.size, self.grey, folder.classes().to_vec()) };
+        let form = form.normalized(self.normalize.as_ref())?;
         if form.classes.len() < 2 {
             return Err(Error::format(&self.folder, "has one class only: there is nothing to learn", "make a sub-folder for each class"));
         }
-        let (labels, n) = (folder.labels(), folder.files().len());
-        let text = serde_json::to_string(&form).map_err(|e| Error::Internal(format!("a form of images that is no JSON: {e}")))?;
-        let (n_outputs, channels) = (form.classes.len(), if self.grey { 1 } else { 3 });
-        let decoding = form.decoding();
-        let samples = folder.options(decoding).samples(move |picture: Picture, rng: &mut Rng| form.apply(picture, rng));
-        Ok(Prepared {
-            note: format!("{}: {n} images of {n_outputs} classes, resized to {size}x{size}", self.folder.display(), size = self.size),
-            samples: Arc::new(samples),
-            labels: Some(labels),
-            shape: vec![channels, self.size, self.size],
-            n_outputs,
-            n_tokens: None,
-            loss: LossSpec::cross_entropy(),
-            metadata: vec![(IMAGES.to_owned(), text)],
-        })
+        let folder = folder.options(form.decoding());
+        let (folder, n_damaged) = if self.skip_damaged {
+            let (kept, damaged) = folder.without_damaged(std::thread::available_parallelism().map_or(1, usize::from).min(8))?;
+            (kept, damaged.len())
+        } else {
+            (folder, 0)
+        };
+        let (labels, n, n_outputs) = (folder.labels(), folder.files().len(), form.classes.len());
+        if n == 0 {
+            return Err(Error::format(&self.folder, "has no image that can be decoded", "name a folder with images"));
+        }
+        let mut note = format!("{}: {n} images of {n_outputs} classes, resized to {size}x{size}", self.folder.display(), size = self.size);
+        if n_damaged > 0 {
+            note.push_str(&format!(" ({n_damaged} that cannot be decoded are left out)"));
+        }
+        pictured(note, Pictured { pictures: Arc::new(folder), form }).map(|data| Prepared { labels: Some(labels), ..data })
     }
 }
 
-fn images(images: &Images, note: &str, path: &Path) -> Result<Prepared> {
-    if images.is_empty() {
-        return Err(Error::format(path, "has no images to learn from", "name data with at least one image"));
-    }
-    let all: Vec<usize> = (0..images.len()).collect();
-    let batch = images.batch(&all, None);
-    let inputs = unigrad_data::array(&batch.pixels, &[all.len(), 1, images.height, images.width])?;
+/// Pictures with their form as data.
+pub(super) fn pictured(note: String, pictured: Pictured) -> Result<Prepared> {
+    let form = &pictured.form;
     Ok(Prepared {
-        note: note.to_owned(),
-        samples: Arc::new(Arrays::new(inputs, unigrad_data::array(&batch.labels, &[all.len()])?)?),
+        note,
+        samples: pictured.samples(None::<ToFloat>),
         labels: None,
-        shape: vec![1, images.height, images.width],
-        n_outputs: images.n_classes,
+        shape: vec![form.channels(), form.size, form.size],
+        n_outputs: form.classes.len(),
         n_tokens: None,
         loss: LossSpec::cross_entropy(),
-        metadata: Vec::new(),
+        metadata: vec![form.metadata()?],
+        pictures: Some(pictured),
     })
 }
 
-impl CsvData {
-    /// How the file is written.
-    pub fn options(&self) -> Result<CsvOptions> {
-        let delimiter = match self.delimiter {
-            None => b',',
-            Some(delimiter) => u8::try_from(delimiter)
-                .ok()
-                .filter(u8::is_ascii)
-                .ok_or_else(|| Error::argument(format!("the delimiter is {delimiter:?}"), "use one ASCII character, `;` for example"))?,
-        };
-        Ok(CsvOptions { delimiter, ..CsvOptions::default() })
+/// Grey images, whose classes are numbers.
+fn images(images: Images, note: &str, path: &Path, normalize: Option<&NormalizeSpec>) -> Result<Prepared> {
+    if images.is_empty() {
+        return Err(Error::format(path, "has no images to learn from", "name data with at least one image"));
     }
-
-    /// Reads and encodes it: numbers get mean 0 and variance 1 over all rows, categories a feature each.
-    pub fn read(&self, seed: u64) -> Result<Prepared> {
-        let csv = Csv::read(&self.file, &self.options()?)?;
-        let mut options = TableOptions::new().target(&self.target).standardize_target(true);
-        if let Some(task) = self.task {
-            options = options.task(task);
-        }
-        options = self.ignore.iter().fold(options, |options, column| options.ignore(column));
-        let schema = TableSchema::fit(&csv, &options)?;
-        let (mut inputs, mut targets) = (schema.features(&csv)?, schema.targets(&csv)?);
-        let n = csv.n_rows();
-        if !self.in_order {
-            let order = Rng::new(seed, ROWS).permutation(n);
-            (inputs, targets) = (reordered(&inputs, &order), reordered(&targets, &order));
-        }
-        // One number is an output of one unit.
-        if schema.task() != Some(TableTask::Classification) {
-            targets.shape.push(1);
-        }
-        let (n_outputs, loss, answer) = match schema.task() {
-            Some(TableTask::Classification) => {
-                (schema.classes().len(), LossSpec::cross_entropy(), format!("one of {} classes", schema.classes().len()))
-            }
-            _ => (1, LossSpec::Mse, "a number".to_owned()),
-        };
-        if n_outputs == 1 && schema.task() == Some(TableTask::Classification) {
-            let cause = format!("column `{}` has one class only: there is nothing to learn", unigrad_device::printable(&self.target));
-            return Err(Error::format(&self.file, cause, "name a column whose values differ"));
-        }
-        let target = unigrad_device::printable(&self.target);
-        Ok(Prepared {
-            note: format!("{}: {n} rows, {} features; `{target}` is {answer}", self.file.display(), schema.n_features()),
-            shape: inputs.shape[1..].to_vec(),
-            samples: Arc::new(Arrays::new(inputs, targets)?),
-            labels: None,
-            n_outputs,
-            n_tokens: None,
-            loss,
-            metadata: vec![(TABLE.to_owned(), schema.to_json()?)],
-        })
+    let (height, width, n_outputs) = (images.height, images.width, images.n_classes);
+    if height != width {
+        return Err(Error::format(
+            path,
+            format!("holds images of {height}x{width} pixels"),
+            "use square images, or read the files as `idx`",
+        ));
     }
-}
-
-/// An array's items in another order, which has each once.
-fn reordered(array: &HostTensor, order: &[usize]) -> HostTensor {
-    let item = array.shape.iter().skip(1).product::<usize>() * array.dtype.size();
-    let bytes = order.iter().flat_map(|&at| array.bytes.get(at * item..(at + 1) * item).unwrap_or_default().iter().copied()).collect();
-    HostTensor { dtype: array.dtype, shape: array.shape.clone(), bytes }
+    let form = ImageForm::new(height, true, (0..n_outputs).map(|class| class.to_string()).collect()).normalized(normalize)?;
+    // As they are, they are kept as numbers: a batch is then a copy.
+    let samples: Option<Samples> = if normalize.is_none() {
+        let all: Vec<usize> = (0..images.len()).collect();
+        let batch = images.batch(&all, None);
+        let inputs = unigrad_data::array(&batch.pixels, &[all.len(), 1, height, width])?;
+        Some(Arc::new(Arrays::new(inputs, unigrad_data::array(&batch.labels, &[all.len()])?)?))
+    } else {
+        None
+    };
+    let data = pictured(note.to_owned(), Pictured { pictures: Arc::new(images), form })?;
+    Ok(match samples {
+        Some(samples) => Prepared { samples, ..data },
+        None => data,
+    })
 }

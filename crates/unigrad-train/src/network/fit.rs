@@ -4,7 +4,7 @@
 //! Always: it is a [`Trainer`]'s run, and gives what one written by hand gives, to the last bit; the last part of the data validates, unshuffled, as in Keras.
 //! Predictions are made in batches, and layers behave as in use meanwhile.
 
-use super::{Network, Prepared, Task, ToHost, TrainingConfig, around::Around, metrics};
+use super::{Augment, Network, Prepared, SplitSpec, Task, ToHost, TrainingConfig, around::Around, metrics};
 use crate::{History, Run, Supervised, Trainer};
 use std::{collections::BTreeMap, sync::Arc};
 use unigrad_data::{Arrays, Batch, Dataset, Loader, Source, validation_split};
@@ -49,6 +49,10 @@ impl Network {
                 "give one target for each input",
             ));
         }
+        if config.split != SplitSpec::Usual || config.loading.sampler.is_some() || config.augment != Augment::default() {
+            let cause = "`split`, `sampler` and `augment` are of data that were read, and here are arrays";
+            return Err(Error::argument(cause, "use `train_prepared`, or `train_on` with a loader that has them"));
+        }
         let range = if config.validation_split == 0.0 { 0..n } else { validation_split(n, config.validation_split)?.0 };
         let part = |range: std::ops::Range<usize>| Arrays::new(rows(&inputs, range.clone()), rows(&targets, range));
         let train = config.loader(part(range.clone())?);
@@ -61,7 +65,7 @@ impl Network {
 
     /// Trains on data of a description; `with` may change the trainer.
     pub fn train_prepared(&mut self, data: &Prepared, config: &TrainingConfig, with: impl FnOnce(Trainer) -> Trainer) -> Result<Run> {
-        let (train, validation) = data.split(config.validation_split, config.seed)?;
+        let (train, validation) = config.split.of(data, config.validation_split, config.seed)?;
         if data.shape != self.architecture.input {
             let cause = format!("the network takes inputs of shape {:?}, and the data have {:?}", self.architecture.input, data.shape);
             return Err(Error::argument(cause, "leave the network's `input` out, or give it the shape of the data"));
@@ -81,12 +85,35 @@ impl Network {
             };
             return Err(Error::argument(cause, "begin the network with `embedding` where the data have tokens, and only there"));
         }
-        let workers = std::thread::available_parallelism().map_or(1, usize::from).min(8);
-        let train = config.loader(Arc::clone(&data.samples).subset(train)?).workers(workers);
+        let usual = std::thread::available_parallelism().map_or(1, usize::from).min(8);
+        let workers = config.loading.workers.unwrap_or(usual);
+        let samples = match (config.augment.transform()?, &data.pictures) {
+            (None, _) => Arc::clone(&data.samples),
+            (transform, Some(pictures)) => pictures.samples(transform),
+            (Some(_), None) => {
+                let cause = "`augment` has transforms of pictures, and the data are none";
+                return Err(Error::argument(cause, "leave them out, or use data of pictures"));
+            }
+        };
+        let loader = config.loader(samples.subset(train.clone())?).workers(workers);
+        let loader = config.loading.sampled(loader, data, &train, config.seed)?;
         let judged = !validation.is_empty();
         let validation = Loader::new(Arc::clone(&data.samples).subset(validation)?, AT_ONCE, config.seed).in_order().workers(workers);
-        let trainer = with(config.trainer(self, train.n_batches())?);
-        self.train_with(trainer, &train, judged.then_some(&validation as &dyn Source<Batch = Batch>), config)
+        let trainer = with(config.trainer(self, loader.n_batches())?);
+        let validation = judged.then_some(&validation as &dyn Source<Batch = Batch>);
+        if !config.augment.mixes() {
+            return self.train_with(trainer, &loader, validation, config);
+        }
+        let n_classes = match (self.architecture.loss.task(), &self.output[..]) {
+            (Task::Classes, [n]) => *n,
+            _ => {
+                let cause = "`mixup` and `cutmix` make probabilities of classes, and the network does not learn one class for each example";
+                return Err(Error::argument(cause, "leave them out, or use data with classes and `loss = \"cross_entropy\"`"));
+            }
+        };
+        let augment = config.augment.clone();
+        let mixed = loader.map_batches(config.seed, move |batch, rng| augment.mixed(batch, n_classes, rng));
+        self.train_with(trainer, &mixed, validation, config)
     }
 
     /// Trains on batches of any source, and validates on those of another.

@@ -7,6 +7,8 @@
 
 mod accuracy;
 mod around;
+mod arrays;
+mod augment;
 mod build;
 mod builder;
 mod checks;
@@ -19,6 +21,7 @@ mod groups;
 mod host;
 mod kind;
 mod kinds;
+mod loading;
 mod loss;
 mod metrics;
 mod named;
@@ -36,6 +39,7 @@ mod sources;
 mod spec;
 mod stopping;
 mod summary;
+mod tables;
 mod training;
 mod weights;
 mod windows;
@@ -43,13 +47,16 @@ mod writer;
 
 pub use accuracy::BinaryAccuracy;
 pub use around::{AdaptiveClip, GradientSettings, LookaheadSettings, NoiseSettings, Normalization, SamSettings};
+pub use arrays::{ARRAYS, ArrayFile, ArrayFiles};
+pub use augment::{Augment, NormalizeSpec, TransformSpec};
 pub use builder::NetworkBuilder;
 pub use config::RunConfig;
-pub use data::{CsvData, DataSpec, IMAGES, ImageData, ImageForm, Prepared, Samples, TABLE};
+pub use data::{ClassedPictures, DataSpec, IMAGES, ImageData, ImageForm, ImageLabels, Pictured, Prepared, Samples};
 pub use descent::Descent;
 pub use groups::ParameterGroup;
 pub use host::ToHost;
 pub use kind::LayerKind;
+pub use loading::{Loading, SamplerSpec, SplitSpec};
 pub use loss::{LossSpec, Task};
 pub use metrics::{AverageSpec, ClassSettings, MetricSpec};
 pub use norms::{GroupNormSettings, InstanceNormSettings, LayerNormSettings, NormSettings, ResponseNormSettings, RmsNormSettings};
@@ -71,11 +78,12 @@ pub use settings::{
     WindowSettings,
 };
 pub use sizes::{Factors, Padding, Sizes};
-pub use sources::{ArrayFile, ArrayFiles, TEXTS, TextData, TextForm, TextsData, VOCABULARY};
+pub use sources::{TEXTS, TextData, TextForm, TextsData, VOCABULARY};
 pub use spec::LayerSpec;
 pub use stopping::{Keeping, Stopping};
 pub use summary::{Row, Summary};
-pub use training::{Fp8Settings, PrecisionSpec, TrainingConfig};
+pub use tables::{CsvData, TABLE};
+pub use training::{Fp8Settings, LossScaleSettings, PrecisionSpec, TrainingConfig};
 pub use weights::{SpectralNormSettings, WeightNormSettings};
 pub use writer::{GPT, Generation, GptForm, Writer, Written};
 

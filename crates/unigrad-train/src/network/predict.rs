@@ -1,9 +1,9 @@
-//! Predictions of a model file for the kind of data that it learned from: tables, image files, texts of classes. What continues texts is `writer.rs`.
+//! Predictions of a model file for the kind of data that it learned from: tables, image files, arrays, texts of classes. What continues texts is `writer.rs`.
 //!
 //! In: a network whose file says how its data were encoded. Out: answers in the data's own words: classes by name, numbers in their own unit.
 //! Always: data pass the encoding that was learned; what it does not know is an error with file and line.
 
-use super::{IMAGES, ImageForm, Network, TABLE, TEXTS, Task, TextForm, VOCABULARY};
+use super::{ARRAYS, IMAGES, ImageForm, Network, TABLE, TEXTS, Task, TextForm, VOCABULARY, arrays::ArrayForm};
 use std::path::Path;
 use unigrad_data::{Csv, CsvOptions, Picture, TableSchema, TokenVocabulary};
 use unigrad_nn::{Archive, Error, HostTensor, Result, random::Rng};
@@ -30,6 +30,7 @@ enum Form {
     Table(TableSchema),
     Images(ImageForm),
     Texts(TokenVocabulary, TextForm),
+    Arrays(ArrayForm),
 }
 
 /// What a model file takes.
@@ -41,6 +42,8 @@ pub enum Takes {
     Images,
     /// Texts, each of which has a class: [`Predictor::texts`].
     Texts,
+    /// Files of arrays, as IDX, NPY and NPZ: [`Predictor::arrays`].
+    Arrays,
 }
 
 /// A network with what its file says of its data.
@@ -94,12 +97,18 @@ impl Predictor {
                 (Form::Texts(vocabulary, form), outputs)
             }
             (None, None, None) => {
-                let cause = "does not say how its data were encoded";
-                return Err(Error::format(
-                    path,
-                    cause,
-                    "use a model of `unigrad train csv`, `images`, or `config` with text, or call `Network::predict` from a program",
-                ));
+                let Some(arrays) = network.metadata(ARRAYS) else {
+                    let cause = "does not say how its data were encoded";
+                    let help = "use a model of `unigrad train csv`, `images` or `config`, or call `Network::predict` from a program";
+                    return Err(Error::format(path, cause, help));
+                };
+                let form: ArrayForm = serde_json::from_str(arrays)
+                    .map_err(|e| wrong(format!("its form of arrays is damaged: {}", unigrad_device::printable(&e.to_string()))))?;
+                if network.input_shape() != form.shape {
+                    return Err(wrong(format!("takes inputs {:?}, and arrays {:?}", network.input_shape(), form.shape)));
+                }
+                let outputs = form.n_classes.max(1);
+                (Form::Arrays(form), outputs)
             }
         };
         if network.output_shape() != [outputs] {
@@ -114,6 +123,7 @@ impl Predictor {
             Form::Table(_) => Takes::Tables,
             Form::Images(_) => Takes::Images,
             Form::Texts(..) => Takes::Texts,
+            Form::Arrays(_) => Takes::Arrays,
         }
     }
 
@@ -152,6 +162,20 @@ impl Predictor {
             answers.extend(self.answers(&all, &form.classes, |x| x)?);
         }
         Ok(answers)
+    }
+
+    /// The answers to the examples of a file, which is of the kind that the inputs were learned from.
+    pub fn arrays(&mut self, path: impl AsRef<Path>) -> Result<Vec<Answer>> {
+        let path = path.as_ref();
+        let Form::Arrays(form) = &self.form else {
+            return Err(Error::format(
+                path,
+                "is read as arrays, and the model takes none",
+                "name files of the kind that it was trained on",
+            ));
+        };
+        let (inputs, classes) = (form.read(path)?, (0..form.n_classes).map(|class| class.to_string()).collect::<Vec<_>>());
+        self.answers(&inputs, &classes, |x| x)
     }
 
     /// The answers to texts. Tokens that the model does not know count as unknown ones; a text of nothing else is an error.

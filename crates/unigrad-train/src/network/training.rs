@@ -5,7 +5,9 @@
 use super::{
     Network,
     around::{AdaptiveClip, GradientSettings, LookaheadSettings, SamSettings},
+    augment::Augment,
     groups::ParameterGroup,
+    loading::{Loading, SplitSpec},
     metrics::{self, MetricSpec},
     named,
     optimizer::OptimizerSpec,
@@ -16,7 +18,7 @@ use crate::{Console, Ema, Precision, Swa, TensorBoard, Trainer};
 use serde::Deserialize;
 use std::{path::PathBuf, time::Duration};
 use unigrad_data::{Dataset, Loader};
-use unigrad_nn::{Error, Result};
+use unigrad_nn::{Error, Result, ScalerOptions};
 use unigrad_tensor::{DelayedScaling, Fp8Recipe, Fp8Scaling};
 
 /// What forward passes compute in; see [`Precision`].
@@ -58,6 +60,34 @@ impl Fp8Settings {
     }
 }
 
+/// How the loss scale of `precision = "f16"` begins and adapts; see [`ScalerOptions`]. In files it is the section `[train.loss_scale]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LossScaleSettings {
+    /// The scale at first.
+    pub init_scale: f64,
+    /// What it is multiplied with after so many steps in a row whose gradients are finite.
+    pub growth_factor: f64,
+    /// What it is multiplied with after a step whose gradients are not.
+    pub backoff_factor: f64,
+    /// See `growth_factor`.
+    pub growth_interval: u64,
+}
+
+impl Default for LossScaleSettings {
+    fn default() -> LossScaleSettings {
+        let ScalerOptions { init_scale, growth_factor, backoff_factor, growth_interval } = ScalerOptions::default();
+        LossScaleSettings { init_scale, growth_factor, backoff_factor, growth_interval }
+    }
+}
+
+impl LossScaleSettings {
+    fn options(&self) -> ScalerOptions {
+        let LossScaleSettings { init_scale, growth_factor, backoff_factor, growth_interval } = *self;
+        ScalerOptions { init_scale, growth_factor, backoff_factor, growth_interval }
+    }
+}
+
 /// How a network is trained. In files it is the section `[train]`; optimizer and schedule are sections of their own.
 ///
 /// ```
@@ -93,6 +123,15 @@ pub struct TrainingConfig {
     /// How the learning rate changes.
     #[serde(skip)]
     pub schedule: Option<ScheduleSpec>,
+    /// What is done to pictures and batches of training, of data that were read ([`Network::train_prepared`]). In files the section `[augment]`.
+    #[serde(skip)]
+    pub augment: Augment,
+    /// How batches are made. In files the section `[loader]`.
+    #[serde(skip)]
+    pub loading: Loading,
+    /// Which examples validate, of data that were read. In files the key `split`.
+    #[serde(skip)]
+    pub split: SplitSpec,
     /// Whether to end when a metric no longer gets better.
     pub early_stopping: Option<Stopping>,
     /// Gradients are scaled down together to this norm at most.
@@ -115,6 +154,8 @@ pub struct TrainingConfig {
     pub precision: PrecisionSpec,
     /// How products are rounded in 8-bit floats.
     pub fp8: Fp8Settings,
+    /// How the loss scale of `f16` begins and adapts.
+    pub loss_scale: LossScaleSettings,
     /// The decay of exponential averages of the weights, which validation and the result use.
     pub ema: Option<f64>,
     /// The epoch from which equal averages of the weights are taken (SWA), which validation and the result use.
@@ -169,6 +210,9 @@ impl Default for TrainingConfig {
             optimizer: OptimizerSpec::default(),
             groups: Vec::new(),
             schedule: None,
+            augment: Augment::default(),
+            loading: Loading::default(),
+            split: SplitSpec::default(),
             early_stopping: None,
             clip_norm: None,
             clip_norm_type: 2.0,
@@ -180,6 +224,7 @@ impl Default for TrainingConfig {
             sam: None,
             precision: PrecisionSpec::F32,
             fp8: Fp8Settings::default(),
+            loss_scale: LossScaleSettings::default(),
             ema: None,
             swa_start: None,
             metrics: None,
@@ -269,7 +314,8 @@ impl TrainingConfig {
                 PrecisionSpec::F16 => Precision::F16,
                 PrecisionSpec::Fp8 => Precision::Fp8,
             })
-            .train_metrics(self.train_metrics)
+            // Targets of mixed batches are probabilities, which metrics do not take.
+            .train_metrics(self.train_metrics && !self.augment.mixes())
             .validate_every(self.validate_every)
             .report(self.report)
             .profile(self.profile)
@@ -283,6 +329,12 @@ impl TrainingConfig {
         } else if self.fp8 != Fp8Settings::default() {
             let cause = format!("`fp8` is given, and `precision` is {:?}", self.precision).to_lowercase();
             return Err(Error::argument(cause, "set `precision = \"fp8\"`, or leave `fp8` out"));
+        }
+        if self.precision == PrecisionSpec::F16 {
+            trainer = trainer.loss_scale(self.loss_scale.options());
+        } else if self.loss_scale != LossScaleSettings::default() {
+            let cause = format!("`loss_scale` is given, and `precision` is {:?}", self.precision).to_lowercase();
+            return Err(Error::argument(cause, "set `precision = \"f16\"`, or leave `loss_scale` out"));
         }
         let (loss, output) = (&network.architecture.loss, &network.output);
         trainer.metrics = match &self.metrics {
@@ -363,7 +415,7 @@ impl TrainingConfig {
 
     /// Batches of a dataset for training.
     pub fn loader<D: Dataset<Item = unigrad_data::Sample> + 'static>(&self, dataset: D) -> Loader<D> {
-        let loader = Loader::new(dataset, self.batch_size, self.seed);
+        let loader = self.loading.applied(Loader::new(dataset, self.batch_size, self.seed));
         if self.shuffle { loader } else { loader.in_order() }
     }
 }

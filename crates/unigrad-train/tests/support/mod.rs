@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test program uses a part.
 
+pub(crate) mod reach;
+
 use std::{
     cell::Cell,
     fs,
