@@ -500,17 +500,20 @@ fn layers_are_pytorchs() {
     assert!(failures == 0 && n > 150, "see the {failures} FAIL lines above");
 }
 
-/// Some layers on OpenCL and Vulkan, where each kernel is compiled; all if `UNIGRAD_TEST_FULL` is set.
+/// All layers on GPUs; some of them where a compiler for processors makes the kernels.
 #[test]
 fn layers_are_pytorchs_on_gpus() {
-    let full = std::env::var("UNIGRAD_TEST_FULL").is_ok_and(|value| !value.is_empty() && value != "0");
     let cases = cases();
-    let wanted: Vec<&Value> = cases.iter().filter(|case| full || is_in(&IN_SHARE, case)).collect();
-    for place in ["opencl", "vulkan"] {
-        if let Err(error) = Device::open(place) {
-            println!("SKIPPED: layers on {place}: {error}");
-            continue;
-        }
+    for place in ["opencl", "vulkan", "cuda"] {
+        let device = match Device::open(place) {
+            Ok(device) => device,
+            Err(error) => {
+                println!("SKIPPED: layers on {place}: {error}");
+                continue;
+            }
+        };
+        let is_slow = unigrad_testing::share::compiles_slowly(&device);
+        let wanted: Vec<&Value> = cases.iter().filter(|case| !is_slow || is_in(&IN_SHARE, case)).collect();
         let (_, failures) = compare(&wanted, place, DType::F32, DType::F32, 1e-4);
         assert_eq!(failures, 0, "see the FAIL lines above");
     }

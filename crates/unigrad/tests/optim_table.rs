@@ -6,8 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::{
     device::testing::{Failure, Faults, FaultyDriver, Operation},
     nn::{
-        Adafactor, Adagrad, Adam, AdamW, AdamW8bit, AdamWScheduleFree, Adamax, Adan, Asgd, Group, HostTensor, Lamb, Lars, Layer, Linear,
-        Lion, Muon, NAdam, Optimizer, RAdam, RmsProp, Rprop, Rule, Sam, Sgd, SgdScheduleFree, Shampoo, Sophia, SparseAdam,
+        Adafactor, Adagrad, Adam, AdamW, AdamW8bit, AdamWScheduleFree, Adamax, Adan, Asgd, Group, HostTensor, Lamb, Lars, Layer, Lbfgs,
+        Linear, Lion, Muon, NAdam, Optimize, Optimizer, RAdam, RmsProp, Rprop, Rule, Sam, Sgd, SgdScheduleFree, Shampoo, Sophia,
+        SparseAdam,
     },
     prelude::*,
     tensor::eval,
@@ -335,6 +336,44 @@ fn launches_for_the_tensors_of_gpt2() {
         MATRICES.iter().map(|rule| (rule, 4)).chain(OTHERS.iter().filter(|(name, _)| *name == "Shampoo").map(|rule| (rule, 1)))
     {
         println!("{name}: {} launches for {n} matrices", measure(*make, matrices[..n].to_vec()));
+    }
+    // Rules that look at the loss in several places: all of a step, the losses and their gradients too. Beside it, that of a rule that looks once.
+    let whole = |make: fn(Vec<Tensor>) -> Result<Box<dyn Optimize>>| -> u64 {
+        let parameters = gpt2(&device);
+        let mut optimizer = make(parameters.clone()).unwrap();
+        let mut launches = 0;
+        for _ in 0..3 {
+            let before = eval::stats().launches;
+            let mut loss = || {
+                let sums = parameters.iter().map(|p| p.square().sum(()));
+                Ok((sums.reduce(|a, b| a + b).unwrap(), Vec::new()))
+            };
+            optimizer.minimize_by(&mut loss).unwrap();
+            launches = eval::stats().launches - before;
+        }
+        launches
+    };
+    let plain = whole(|p| Ok(Box::new(Sgd::new(p, 0.01)?.momentum(0.9)?)));
+    let sam = whole(|p| Ok(Box::new(Sgd::new(p, 0.01)?.momentum(0.9)?.sam(0.05))));
+    println!("Sgd, a whole step: {plain} launches");
+    println!("Sam of Sgd, a whole step: {sam} launches");
+    for (name, iterations, strong_wolfe) in
+        [("Lbfgs, one iteration", 1, false), ("Lbfgs, four", 4, false), ("Lbfgs, four, strong Wolfe", 4, true)]
+    {
+        let parameters = gpt2(&device);
+        let mut optimizer = Lbfgs::new(parameters.clone(), 0.1).unwrap().max_iter(iterations).strong_wolfe(strong_wolfe);
+        let mut counts = Vec::new();
+        for _ in 0..3 {
+            let (before, mut n_losses) = (eval::stats().launches, 0);
+            let mut loss = || {
+                n_losses += 1;
+                let sums = parameters.iter().map(|p| p.square().sum(()));
+                Ok((sums.reduce(|a, b| a + b).unwrap(), Vec::new()))
+            };
+            Optimize::minimize_by(&mut optimizer, &mut loss).unwrap();
+            counts.push((eval::stats().launches - before, n_losses));
+        }
+        println!("{name}, a whole step: launches and losses {counts:?}");
     }
     assert!(wrong.is_empty(), "more launches than promised: {wrong:?}");
 }

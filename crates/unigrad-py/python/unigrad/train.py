@@ -329,20 +329,19 @@ class Trainer:
         limits = _check.whole("steps", steps, 2), float(smoothing), _check.number("diverged", diverged, above=1.0)
         return LRCurve(*_train.find_lr(*learner, self._source("train", train), device, self._given(), (*rates, *limits)))
 
-    def find_batch_size(self, model, loss, optimizer, make, *, step=None, first=1, most=65536):
-        """The greatest batch whose step fits into memory, by doubling from ``first`` up to ``most``; ``make(n)`` makes a batch of ``n`` items. Returns
-        ``BatchSizes``; the model, the optimizer and random numbers are afterwards what they were.
+    def find_batch_size(self, model, loss, optimizer, make, *, step=None, most=65536):
+        """The greatest batch whose step fits into memory, by doubling up to ``most`` from what suits the device; ``make(n)`` makes a batch of
+        ``n`` items. Returns ``BatchSizes``; the model, the optimizer and random numbers are afterwards what they were.
 
         >>> import unigrad as ug
         >>> model = ug.nn.Linear(2, 1)
         >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
         >>> found = ug.Trainer().find_batch_size(model, ug.nn.MSELoss(), optimizer, lambda n: (ug.randn(n, 2), ug.randn(n, 1)), most=8)
-        >>> found.best, [n for n, _, _ in found.tried]
-        (8, [1, 2, 4, 8])
+        >>> found.best
+        8
         """
         learner, device = self._learner(model, loss, optimizer, step)
-        sizes = _check.positive("first", first), _check.positive("most", most)
-        return BatchSizes(*_train.find_batch_size(*learner, _check.call("make", make), device, self._given(), *sizes))
+        return BatchSizes(*_train.find_batch_size(*learner, _check.call("make", make), device, self._given(), _check.positive("most", most)))
 
     def _given(self):
         return {name: value for name, value in self.settings.items() if value is not None}

@@ -62,13 +62,12 @@ pub(crate) fn find_batch_size<'py>(
     make: Py<PyAny>,
     device: PyDevice,
     settings: &Bound<'py, PyDict>,
-    first: usize,
     most: usize,
 ) -> PyResult<Found> {
     let trainer = trainer(py, device, settings)?;
     let mut learner = learner(step, train_mode, before, (&parameters, &buffers), optimizer);
     let mut made = |n: usize| Python::attach(|py| make.call1(py, (n,)).map_err(|error| carried("the function that makes a batch", error)));
-    let found = trainer.find_batch_size(&mut learner, first, most, &mut made);
+    let found = trainer.find_batch_size(&mut learner, most, &mut made);
     let sizes = learner.failed.take().map_or(found, Err).or_raise(py)?;
     Ok((sizes.best, sizes.tried))
 }
