@@ -80,15 +80,16 @@ const FORWARD: &str = r#"{
   const unsigned q_at = ((unsigned)__cvta_generic_to_shared($p5$) + 127u) & ~127u;
   const unsigned k_at = q_at + @BM@ * @W@, v_at = k_at + @BN@ * @W@;
   const int piece = tid % (@W@ / 16), line = tid / (@W@ / 16);
-  @PAGES@auto q_row = [&](int row) { return row * (long long)@QS@; };
-  auto k_row = [&](int row) { return @KROW@; };
-  auto v_row = [&](int row) { return @VROW@; };
-  auto copy = [&](unsigned at, const char* x, auto offset_of, int row0, int rows, int end) {
+  @PAGES@// Of queries (0), keys (1) or values (2); a constant where it is asked.
+  auto row_at = [&](int side, int row) -> long long {
+    return side == 0 ? row * (long long)@QS@ : side == 1 ? @KROW@ : @VROW@;
+  };
+  auto copy = [&](unsigned at, const char* x, int side, int row0, int rows, int end) {
     #pragma unroll
     for (int i = 0; i < rows / (@T@ / (@W@ / 16)); ++i) {
       const int r = line + i * (@T@ / (@W@ / 16));
       const bool there = row0 + r < end;
-      ug_at_copy(at + r * @W@ + ((piece ^ (r & 7)) << 4), x + (there ? offset_of(row0 + r) + piece * 16 : 0), there);
+      ug_at_copy(at + r * @W@ + ((piece ^ (r & 7)) << 4), x + (there ? row_at(side, row0 + r) + piece * 16 : 0), there);
     }
   };
   // What this thread copied.
@@ -107,8 +108,8 @@ const FORWARD: &str = r#"{
     most[m][0] = most[m][1] = __uint_as_float(0xff800000u);
     totals[m][0] = totals[m][1] = 0.f;
   }
-  copy(q_at, qs, q_row, first, @BM@, @LEN@);
-  if (from < to) copy(k_at, ks, k_row, from, @BN@, to);
+  copy(q_at, qs, 0, first, @BM@, @LEN@);
+  if (from < to) copy(k_at, ks, 1, from, @BN@, to);
   ug_at_commit();
   // Rows and pieces of matrix loads: a[m16,k16] and v[k16,n16] row by row, k[n16,k16] with its halves of k side by side.
   const int row_a = lane & 15, half_a = lane >> 4, row_b = (lane & 7) + ((lane >> 4) << 3), half_b = (lane >> 3) & 1;
@@ -119,7 +120,7 @@ const FORWARD: &str = r#"{
     if (key == from) round(q_at, @BM@);
     round(k_at, @BN@);
     __syncthreads();
-    copy(v_at, vs, v_row, key, @BN@, to);
+    copy(v_at, vs, 2, key, @BN@, to);
     ug_at_commit();
     float s[2][@BN@ / 8][4];
     #pragma unroll
@@ -149,7 +150,7 @@ const FORWARD: &str = r#"{
     ug_at_wait();
     round(v_at, @BN@);
     __syncthreads();
-    if (key + @BN@ < to) copy(k_at, ks, k_row, key + @BN@, @BN@, to);
+    if (key + @BN@ < to) copy(k_at, ks, 1, key + @BN@, @BN@, to);
     ug_at_commit();
     const bool cut = key + @BN@ > to || (@CAUSAL@ && key + @BN@ - 1 > first + warp * 32 + offset)
       || (@WINDOW@ && key <= first + warp * 32 + 31 + offset - @WIDTH@);
