@@ -2,6 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use unigrad::train::network::CsvData;
 
 const HELP: &str = "Examples:
   unigrad devices
@@ -266,6 +267,13 @@ pub(crate) struct Written {
     /// The first line of CSV files is a row: columns are called `column 1` and so on.
     #[arg(long)]
     pub(crate) no_header: bool,
+}
+
+impl Written {
+    /// A file that is written so.
+    pub(crate) fn csv(&self) -> CsvData {
+        CsvData { delimiter: self.delimiter, quote: self.quote.clone(), header: !self.no_header, ..CsvData::default() }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use crate::{
     Failure,
-    args::{Predict, Writing, Written},
+    args::{Predict, Writing},
 };
 use serde_json::{Value, json};
 use std::{
@@ -16,7 +16,7 @@ use unigrad::{
     data::lines_of_text,
     nn::{Archive, files, models::Sampling},
     prelude::*,
-    train::network::{Answer, CsvData, Generation, Predictor, Takes, Writer},
+    train::network::{Answer, Generation, Predictor, Takes, Writer},
 };
 
 /// Bytes of a text that is continued or classified.
@@ -45,8 +45,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let mut answers: Vec<(String, Option<usize>, Answer)> = Vec::new();
     match predictor.takes() {
         Takes::Tables => {
-            let Written { delimiter, quote, no_header } = options.written.clone();
-            let csv = CsvData { delimiter, quote, header: !no_header, ..CsvData::default() }.options()?;
+            let csv = options.written.csv().options()?;
             for path in &options.inputs {
                 let rows = predictor.table(path, &csv)?;
                 answers.extend(rows.into_iter().enumerate().map(|(row, answer)| (path.display().to_string(), Some(row + 1), answer)));

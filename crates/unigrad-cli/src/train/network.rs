@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Failure,
-    args::{Common, Config, CsvTable, ImageFiles, TableTask, Written},
+    args::{Common, Config, CsvTable, ImageFiles, TableTask},
 };
 use serde_json::json;
 use std::{cell::RefCell, rc::Rc};
@@ -41,7 +41,6 @@ struct Plan {
 pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
     let common = &options.common;
     let folder = folder(common, "csv");
-    let Written { delimiter, quote, no_header } = options.written.clone();
     let spec = CsvData {
         file: options.data.clone(),
         target: options.target.clone(),
@@ -50,11 +49,8 @@ pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
             TableTask::Regression => Task::Regression,
         }),
         ignore: options.ignore.clone(),
-        delimiter,
-        quote,
-        header: !no_header,
         nan_is_missing: options.nan_is_missing,
-        ..CsvData::default()
+        ..options.written.csv()
     };
     let print = fingerprint(&[&files::read_at_most(&spec.file, spec.options()?.max_bytes)?]);
     let saved = resumed(common, &folder)?;

@@ -3,19 +3,12 @@
 //! In: what a run has. Out: what each setting did. The model, its optimizer and the random numbers are afterwards what they were before.
 
 use super::{
-    learner::{PyLearner, PySource, Released},
-    run::{Named, trainer},
+    learner::{Named, PyLearner, PySource},
+    run::trainer,
 };
-use crate::{callback::carried, device::PyDevice, error::OrRaise, nn::Tensors, optim::PyOptimizer};
+use crate::{callback::carried, device::PyDevice, error::OrRaise, optim::PyOptimizer};
 use pyo3::{prelude::*, types::PyDict};
 use unigrad::train::LrRange;
-
-/// What learns in a run.
-fn learner(step: Py<PyAny>, train: Py<PyAny>, before: Py<PyAny>, named: (&Named<'_>, &Named<'_>), optimizer: Py<PyOptimizer>) -> PyLearner {
-    let owned = |all: &Named<'_>| all.iter().map(|(name, tensor)| (name.clone(), tensor.tensor().clone())).collect();
-    let tensors = Tensors { parameters: owned(named.0), buffers: owned(named.1) };
-    PyLearner { step, train, before, tensors, optimizer: Released(optimizer), failed: None }
-}
 
 /// Rates with smoothed losses, and the rate at which the loss falls fastest, if it does.
 type Curve = (Vec<(f64, f64)>, Option<f64>);
@@ -37,11 +30,11 @@ pub(crate) fn find_lr<'py>(
     range: (f64, f64, usize, f64, f64),
 ) -> PyResult<Curve> {
     let trainer = trainer(py, device, settings)?;
-    let mut learner = learner(step, train_mode, before, (&parameters, &buffers), optimizer);
+    let mut learner = PyLearner::new(step, train_mode, before, (&parameters, &buffers), optimizer);
     let (loader, n_batches, n_items) = train;
     let (from, to, steps, smoothing, diverged) = range;
     let found = trainer.find_lr(&mut learner, &PySource { loader, n_batches, n_items }, LrRange { from, to, steps, smoothing, diverged });
-    let curve = learner.failed.take().map_or(found, Err).or_raise(py)?;
+    let curve = learner.ended(found).or_raise(py)?;
     Ok((curve.points, curve.suggestion))
 }
 
@@ -65,9 +58,9 @@ pub(crate) fn find_batch_size<'py>(
     most: usize,
 ) -> PyResult<Found> {
     let trainer = trainer(py, device, settings)?;
-    let mut learner = learner(step, train_mode, before, (&parameters, &buffers), optimizer);
+    let mut learner = PyLearner::new(step, train_mode, before, (&parameters, &buffers), optimizer);
     let mut made = |n: usize| Python::attach(|py| make.call1(py, (n,)).map_err(|error| carried("the function that makes a batch", error)));
     let found = trainer.find_batch_size(&mut learner, most, &mut made);
-    let sizes = learner.failed.take().map_or(found, Err).or_raise(py)?;
+    let sizes = learner.ended(found).or_raise(py)?;
     Ok((sizes.best, sizes.tried))
 }

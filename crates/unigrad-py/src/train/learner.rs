@@ -14,7 +14,7 @@ use unigrad::{
 };
 
 /// An optimizer of Python.
-pub(crate) struct Released(pub(crate) Py<PyOptimizer>);
+pub(crate) struct Released(Py<PyOptimizer>);
 
 impl Released {
     fn with<T: Send>(&self, work: impl FnOnce(&mut dyn Optimize) -> Result<T> + Send) -> Result<T> {
@@ -103,20 +103,41 @@ impl Optimize for Released {
 /// A model of Python that learns.
 pub(crate) struct PyLearner {
     /// `step(batch, training)`: the loss, how many items it is the mean of, and pairs of predictions and targets.
-    pub(crate) step: Py<PyAny>,
+    step: Py<PyAny>,
     /// `train(mode)` of the model.
-    pub(crate) train: Py<PyAny>,
+    train: Py<PyAny>,
     /// Called before each step: takes over settings of the optimizer that have changed.
-    pub(crate) before: Py<PyAny>,
-    pub(crate) tensors: Tensors,
-    pub(crate) optimizer: Released,
+    before: Py<PyAny>,
+    tensors: Tensors,
+    optimizer: Released,
     /// Why the model did not go over to training or out of it; the next step says it.
-    pub(crate) failed: Option<Error>,
+    failed: Option<Error>,
 }
 
 type Given<'py> = (PyRef<'py, PyTensor>, usize, Vec<(PyRef<'py, PyTensor>, PyRef<'py, PyTensor>)>);
 
+/// Tensors of a model by their names.
+pub(super) type Named<'py> = Vec<(String, PyRef<'py, PyTensor>)>;
+
 impl PyLearner {
+    /// A model's parameters and buffers by `named`.
+    pub(super) fn new(
+        step: Py<PyAny>,
+        train: Py<PyAny>,
+        before: Py<PyAny>,
+        named: (&Named<'_>, &Named<'_>),
+        optimizer: Py<PyOptimizer>,
+    ) -> PyLearner {
+        let owned = |all: &Named<'_>| all.iter().map(|(name, tensor)| (name.clone(), tensor.tensor().clone())).collect();
+        let tensors = Tensors { parameters: owned(named.0), buffers: owned(named.1) };
+        PyLearner { step, train, before, tensors, optimizer: Released(optimizer), failed: None }
+    }
+
+    /// What a run gave, unless the model failed between steps.
+    pub(super) fn ended<T>(&mut self, result: Result<T>) -> Result<T> {
+        self.failed.take().map_or(result, Err)
+    }
+
     fn forward(step: &Py<PyAny>, batch: &Py<PyAny>, training: bool) -> Result<Outcome> {
         Python::attach(|py| {
             let run = || -> PyResult<Outcome> {

@@ -2,15 +2,13 @@
 
 use super::{
     callbacks::{PyCallback, figures, native, told},
-    learner::{PyLearner, PySource, Released},
+    learner::{Named, PyLearner, PySource},
     metrics::PyMetric,
 };
 use crate::{
     device::PyDevice,
     error::{OrRaise, argument},
-    nn::Tensors,
     optim::PyOptimizer,
-    tensor::PyTensor,
 };
 use pyo3::{prelude::*, types::PyDict};
 use std::{path::PathBuf, time::Duration};
@@ -19,8 +17,6 @@ use unigrad::{
     nn::ScalerOptions,
     train::{Clip, Console, Precision, Trainer},
 };
-
-pub(super) type Named<'py> = Vec<(String, PyRef<'py, PyTensor>)>;
 
 /// The trainer that settings ask for.
 pub(super) fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyDict>) -> PyResult<Trainer> {
@@ -124,8 +120,6 @@ pub(crate) fn fit<'py>(
     device: PyDevice,
     settings: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let owned = |all: &Named<'_>| all.iter().map(|(name, tensor)| (name.clone(), tensor.tensor().clone())).collect();
-    let tensors = Tensors { parameters: owned(&parameters), buffers: owned(&buffers) };
     let mut trainer = trainer(py, device, settings)?;
     for metric in &metrics {
         let described = metric.described.clone();
@@ -141,11 +135,11 @@ pub(crate) fn fit<'py>(
             None => trainer.callback(PyCallback { object: callback.unbind() }),
         };
     }
-    let mut learner = PyLearner { step, train: train_mode, before, tensors, optimizer: Released(optimizer), failed: None };
+    let mut learner = PyLearner::new(step, train_mode, before, (&parameters, &buffers), optimizer);
     let source = |(loader, n_batches, n_items): (Py<PyAny>, usize, usize)| PySource { loader, n_batches, n_items };
     let (train, validation) = (source(train), validation.map(source));
     let result = trainer.fit(&mut learner, &train, validation.as_ref().map(|source| source as &dyn Source<Batch = Py<PyAny>>));
-    let run = learner.failed.take().map_or(result, Err).or_raise(py)?;
+    let run = learner.ended(result).or_raise(py)?;
     let all = PyDict::new(py);
     all.set_item("history", figures(&run.history))?;
     all.set_item("lr", run.history.lr.clone())?;

@@ -182,7 +182,7 @@ impl ImageForm {
 
     /// How files are decoded.
     pub fn decoding(&self) -> DecodeOptions {
-        DecodeOptions { channels: Channels::Converted(if self.grey { 1 } else { 3 }), ..DecodeOptions::default() }
+        DecodeOptions { channels: Channels::Converted(self.channels()), ..DecodeOptions::default() }
     }
 
     /// A picture in this form: resized, with numbers from 0 to 1, or normalized.
