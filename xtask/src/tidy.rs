@@ -72,6 +72,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("the planner has no default for what cannot happen", defaults),
     ("every file says what it is for", headers),
     ("every layer and loss has an example", examples),
+    ("a word names one type", one_meaning),
     ("ARCHITECTURE.md maps what exists", map),
 ];
 
@@ -278,6 +279,35 @@ fn without_example(text: &str) -> Vec<(usize, &str)> {
     bare.map(|(number, name)| (number + 1, name)).collect()
 }
 
+/// Words that once named several things. Each names at most one type now, tests' own included.
+const ONE_MEANING: &[&str] = &["Place", "Plan", "Step", "Program", "Shared", "Scratch", "Spread", "Moment", "Later"];
+
+fn one_meaning() -> Verdict {
+    let mut files = Vec::new();
+    for path in source::rust_files(&source::root().join("crates")).into_iter().chain(source::rust_files(&source::root().join("xtask"))) {
+        let name = path.strip_prefix(source::root()).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        files.push((name, std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?));
+    }
+    Ok(ONE_MEANING.iter().filter_map(|word| several(word, &files)).collect())
+}
+
+/// An offence if types of this name are defined in several places.
+fn several(word: &str, files: &[(String, String)]) -> Option<String> {
+    let mut places = Vec::new();
+    for (path, text) in files {
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+            let kind = words.find(|word| !matches!(*word, "pub" | "crate" | "super" | "self" | "in"));
+            if !line.starts_with("//") && matches!(kind, Some("struct" | "enum" | "union" | "trait" | "type")) && words.next() == Some(word)
+            {
+                places.push(format!("{path}:{}", number + 1));
+            }
+        }
+    }
+    (places.len() > 1).then(|| format!("`{word}` is defined in {}: give all but one the name of what they are", places.join(", ")))
+}
+
 fn map() -> Verdict {
     let root = source::root();
     let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).map_err(|error| format!("ARCHITECTURE.md: {error}"))?;
@@ -420,6 +450,17 @@ mod tests {
     #[test]
     fn every_file_says_what_it_is_for() {
         assert_tidy(headers);
+    }
+
+    #[test]
+    fn a_word_names_one_type() {
+        assert_tidy(one_meaning);
+        let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let a = file("a.rs", "pub struct Plan {\n// struct Plan\nfn f(x: Plan) {}");
+        assert_eq!(several("Plan", std::slice::from_ref(&a)), None);
+        assert_eq!(several("Plan", &[a.clone(), file("b.rs", "struct Plans;\nenum RowPlan {}")]), None);
+        let found = several("Plan", &[a, file("b.rs", "\n    pub(super) type Plan = u8;")]).unwrap();
+        assert!(found.contains("a.rs:1, b.rs:2"), "{found}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use crate::{
     file,
     measure::Side,
-    record::{Block, Place},
+    record::{Block, Environment},
 };
 use serde_json::{Value, json};
 use std::{
@@ -35,7 +35,7 @@ fn line_of(input: &mut impl BufRead) -> io::Result<Option<String>> {
 
 /// Answers questions until there are no more. A block that fails is answered with its error, and the next one is measured.
 pub fn serve(side: &mut dyn Side, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let hello = json!({ "unigrad_bench": PROTOCOL, "place": file::place_to_json(side.place()), "workloads": side.names() });
+    let hello = json!({ "unigrad_bench": PROTOCOL, "place": file::environment_to_json(side.environment()), "workloads": side.names() });
     writeln!(output, "{hello}")?;
     output.flush()?;
     while let Some(line) = line_of(&mut input)? {
@@ -60,7 +60,7 @@ pub struct Child {
     /// `None` when it was told to end.
     questions: Option<process::ChildStdin>,
     answers: Receiver<String>,
-    place: Place,
+    environment: Environment,
     names: Vec<String>,
 }
 
@@ -84,7 +84,8 @@ impl Child {
                 }
             }
         });
-        let mut side = Child { program: program.to_owned(), child, questions, answers, place: Place::default(), names: Vec::new() };
+        let mut side =
+            Child { program: program.to_owned(), child, questions, answers, environment: Environment::default(), names: Vec::new() };
         let hello = match side.answers.recv_timeout(HELLO) {
             Ok(line) => serde_json::from_str(&line).unwrap_or(Value::String(line)),
             Err(RecvTimeoutError::Timeout) => return Err(side.broken(&format!("said nothing for {} s", HELLO.as_secs()), help)),
@@ -93,7 +94,7 @@ impl Child {
         if hello["unigrad_bench"] != PROTOCOL {
             return Err(side.broken(&format!("does not measure for others: it said {}", short(&hello)), help));
         }
-        side.place = file::place_from_json(&hello["place"]).map_err(|wrong| side.broken(&format!("place.{wrong}"), help))?;
+        side.environment = file::environment_from_json(&hello["place"]).map_err(|wrong| side.broken(&format!("place.{wrong}"), help))?;
         let names = hello["workloads"].as_array().into_iter().flatten();
         side.names = names.filter_map(|name| name.as_str().map(str::to_owned)).collect();
         Ok(side)
@@ -119,8 +120,8 @@ fn short(said: &Value) -> String {
 }
 
 impl Side for Child {
-    fn place(&self) -> &Place {
-        &self.place
+    fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     fn names(&self) -> Vec<String> {

@@ -4,7 +4,7 @@
 //! Always: a file is replaced whole; one that is too large, of another version or with numbers that are no times is refused.
 
 use crate::{
-    record::{Block, Place, Run, Series},
+    record::{Block, Environment, Run, Series},
     statistics::MAX_VALUES,
 };
 use serde_json::{Value, json};
@@ -45,21 +45,21 @@ pub(crate) fn block_from_json(value: &Value) -> Result<Block, Wrong> {
     Ok(Block { samples, reference: numbers(value, "reference")?, others, watts: value["watts"].as_f64() })
 }
 
-pub(crate) fn place_to_json(place: &Place) -> Value {
-    let settings: serde_json::Map<String, Value> = place.settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+pub(crate) fn environment_to_json(environment: &Environment) -> Value {
+    let settings: serde_json::Map<String, Value> = environment.settings.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     json!({
-        "version": place.version, "system": place.system, "processor": place.processor, "cores": place.cores, "device": place.device,
-        "hardware": place.hardware, "driver": place.driver, "settings": settings,
+        "version": environment.version, "system": environment.system, "processor": environment.processor, "cores": environment.cores, "device": environment.device,
+        "hardware": environment.hardware, "driver": environment.driver, "settings": settings,
     })
 }
 
-pub(crate) fn place_from_json(value: &Value) -> Result<Place, Wrong> {
+pub(crate) fn environment_from_json(value: &Value) -> Result<Environment, Wrong> {
     let text = |field: &str| value[field].as_str().map(str::to_owned).ok_or_else(|| format!("{field}: no text"));
     let settings = value["settings"].as_object().ok_or("settings: not there")?;
     let setting = |(name, value): (&String, &Value)| {
         value.as_str().map(|value| (name.clone(), value.to_owned())).ok_or(format!("settings.{name}: no text"))
     };
-    Ok(Place {
+    Ok(Environment {
         version: text("version")?,
         system: text("system")?,
         processor: text("processor")?,
@@ -78,7 +78,8 @@ pub fn save(run: &Run, path: impl AsRef<Path>) -> Result<()> {
         .iter()
         .map(|series| json!({ "name": series.name, "blocks": series.blocks.iter().map(block_to_json).collect::<Vec<_>>() }))
         .collect();
-    let text = json!({ "format": FORMAT, "version": VERSION, "place": place_to_json(&run.place), "workloads": series }).to_string();
+    let text =
+        json!({ "format": FORMAT, "version": VERSION, "place": environment_to_json(&run.environment), "workloads": series }).to_string();
     unigrad_nn::files::replace(path.as_ref(), |file| file.write_all(text.as_bytes()))
 }
 
@@ -103,7 +104,7 @@ fn parse(value: &Value) -> Result<Run, Wrong> {
     if value["version"] != VERSION {
         return Err(format!("version: {} is not {VERSION}", value["version"]));
     }
-    let place = place_from_json(&value["place"]).map_err(|wrong| format!("place.{wrong}"))?;
+    let environment = environment_from_json(&value["place"]).map_err(|wrong| format!("place.{wrong}"))?;
     let list = value["workloads"].as_array().ok_or("workloads: no list")?;
     if list.len() > MOST_SERIES {
         return Err(format!("workloads: {}, more than {MOST_SERIES}", list.len()));
@@ -119,5 +120,5 @@ fn parse(value: &Value) -> Result<Run, Wrong> {
         let block = |(number, value)| block_from_json(value).map_err(|wrong| format!("{name}: block {number}: {wrong}"));
         series.push(Series { name: name.to_owned(), blocks: blocks.iter().enumerate().map(block).collect::<Result<_, _>>()? });
     }
-    Ok(Run { place, series })
+    Ok(Run { environment, series })
 }

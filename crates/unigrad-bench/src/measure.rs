@@ -1,12 +1,12 @@
 //! Measuring in blocks that are spread over a run, in this process or in others; one program, or two in turns.
 //!
-//! In: sides that can measure a block of a workload ([`Side`]), how long ([`Spread`]). Out: [`Run`]s.
+//! In: sides that can measure a block of a workload ([`Side`]), how long ([`Sampling`]). Out: [`Run`]s.
 //! Always: every round measures one block of each workload, so that all workloads meet the same noise; sides are started anew every few blocks, since where
 //! a process's memory lies is luck. In pairs the two sides' blocks are neighbours in time, and take turns in being first.
 
 use crate::{
     case::{Case, Workload},
-    record::{Block, Place, Run, Series},
+    record::{Block, Environment, Run, Series},
     statistics::MAX_VALUES,
     timing::{others, settle, ticks},
 };
@@ -17,7 +17,7 @@ use unigrad_tensor::{Error, Result};
 /// Something that measures: this process, or another program.
 pub trait Side {
     /// Where it runs.
-    fn place(&self) -> &Place;
+    fn environment(&self) -> &Environment;
     /// Its workloads, in order.
     fn names(&self) -> Vec<String>;
     /// Measures one block of a workload, for about so many seconds, one step at least.
@@ -26,7 +26,7 @@ pub trait Side {
 
 /// How long is measured, and in how many parts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Spread {
+pub struct Sampling {
     /// Seconds for each workload, all blocks together.
     pub seconds: f64,
     /// Blocks of each workload.
@@ -35,14 +35,14 @@ pub struct Spread {
     pub restart: usize,
 }
 
-impl Default for Spread {
+impl Default for Sampling {
     /// 24 blocks in 4 seconds, by 8 processes.
-    fn default() -> Spread {
-        Spread { seconds: 4.0, n_blocks: 24, restart: 3 }
+    fn default() -> Sampling {
+        Sampling { seconds: 4.0, n_blocks: 24, restart: 3 }
     }
 }
 
-impl Spread {
+impl Sampling {
     fn check(&self) -> Result<()> {
         if !(1..=MAX_VALUES).contains(&self.n_blocks) || self.restart == 0 {
             let cause = format!("{} blocks, a new start after {}", self.n_blocks, self.restart);
@@ -69,23 +69,23 @@ fn order(n: usize, round: usize) -> impl Iterator<Item = usize> {
 
 fn empty(side: &dyn Side, names: &[String]) -> Run {
     let series = names.iter().map(|name| Series { name: name.clone(), blocks: Vec::new() }).collect();
-    Run { place: side.place().clone(), series }
+    Run { environment: side.environment().clone(), series }
 }
 
 /// Measures one program. `told` hears of each round that is done.
-pub fn measure(open: Open<'_>, spread: &Spread, told: &mut dyn FnMut(usize)) -> Result<Run> {
-    spread.check()?;
+pub fn measure(open: Open<'_>, sampling: &Sampling, told: &mut dyn FnMut(usize)) -> Result<Run> {
+    sampling.check()?;
     let mut side = open()?;
     let names = side.names();
     let mut run = empty(&*side, &names);
-    for round in 0..spread.n_blocks {
-        if round > 0 && round.is_multiple_of(spread.restart) {
+    for round in 0..sampling.n_blocks {
+        if round > 0 && round.is_multiple_of(sampling.restart) {
             // The old one frees its memory first.
             drop(side);
             side = open()?;
         }
         for at in order(names.len(), round) {
-            run.series[at].blocks.push(side.block(&names[at], spread.block())?);
+            run.series[at].blocks.push(side.block(&names[at], sampling.block())?);
         }
         told(round + 1);
     }
@@ -93,8 +93,8 @@ pub fn measure(open: Open<'_>, spread: &Spread, told: &mut dyn FnMut(usize)) -> 
 }
 
 /// Measures two programs in turns: workloads that both have.
-pub fn measure_pairs(first: Open<'_>, second: Open<'_>, spread: &Spread, told: &mut dyn FnMut(usize)) -> Result<(Run, Run)> {
-    spread.check()?;
+pub fn measure_pairs(first: Open<'_>, second: Open<'_>, sampling: &Sampling, told: &mut dyn FnMut(usize)) -> Result<(Run, Run)> {
+    sampling.check()?;
     let mut sides = [first()?, second()?];
     let [one, other] = [sides[0].names(), sides[1].names()];
     let names: Vec<String> = one.into_iter().filter(|name| other.contains(name)).collect();
@@ -102,15 +102,15 @@ pub fn measure_pairs(first: Open<'_>, second: Open<'_>, spread: &Spread, told: &
         return Err(Error::argument("the two programs have no workload in common", "choose workloads that both have"));
     }
     let mut runs = [empty(&*sides[0], &names), empty(&*sides[1], &names)];
-    for round in 0..spread.n_blocks {
-        if round > 0 && round.is_multiple_of(spread.restart) {
+    for round in 0..sampling.n_blocks {
+        if round > 0 && round.is_multiple_of(sampling.restart) {
             drop(sides);
             sides = [first()?, second()?];
         }
         for at in order(names.len(), round) {
             let turns = if (round + at) % 2 == 0 { [0, 1] } else { [1, 0] };
             for turn in turns {
-                let block = sides[turn].block(&names[at], spread.block())?;
+                let block = sides[turn].block(&names[at], sampling.block())?;
                 runs[turn].series[at].blocks.push(block);
             }
         }
@@ -130,7 +130,7 @@ const REFERENCES: usize = 5;
 /// Workloads in this process.
 pub struct InProcess {
     device: Device,
-    place: Place,
+    environment: Environment,
     workloads: Vec<(Workload, Option<Case>)>,
     reference: Reference,
 }
@@ -139,7 +139,7 @@ impl InProcess {
     /// Of these workloads on a device. Nothing is prepared yet. `threads` is what the device was set to, for the record.
     pub fn new(device: Device, threads: Option<usize>, workloads: Vec<Workload>) -> Result<InProcess> {
         let workloads = workloads.into_iter().map(|workload| (workload, None)).collect();
-        Ok(InProcess { device, place: Place::here(device, threads), workloads, reference: Reference::new(device)? })
+        Ok(InProcess { device, environment: Environment::here(device, threads), workloads, reference: Reference::new(device)? })
     }
 
     /// As [`InProcess::new`], of those that are called by these names; W1 to W8 where there are none.
@@ -185,8 +185,8 @@ fn warmed(mut case: Case) -> Result<Case> {
 }
 
 impl Side for InProcess {
-    fn place(&self) -> &Place {
-        &self.place
+    fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     fn names(&self) -> Vec<String> {

@@ -84,7 +84,7 @@ impl Series {
 
 /// Where a run ran, and how: what must be alike for two runs to be compared.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Place {
+pub struct Environment {
     /// The program's version.
     pub version: String,
     /// Operating system and processor family.
@@ -129,9 +129,9 @@ impl std::fmt::Display for Difference {
     }
 }
 
-impl Place {
+impl Environment {
     /// This process's, on a device.
-    pub fn here(device: Device, threads: Option<usize>) -> Place {
+    pub fn here(device: Device, threads: Option<usize>) -> Environment {
         let info = device.info();
         let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let named = text.lines().find_map(|line| line.strip_prefix("model name")?.trim_start().strip_prefix(':'));
@@ -155,7 +155,7 @@ impl Place {
             ("features", info.features.join(", ")),
             ("build", if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned()),
         ];
-        Place {
+        Environment {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             processor: named.map_or(std::env::consts::ARCH, str::trim).to_owned(),
@@ -167,8 +167,8 @@ impl Place {
         }
     }
 
-    /// What differs from a later run's place.
-    pub fn differences(&self, now: &Place) -> Vec<Difference> {
+    /// What differs from a later run's environment.
+    pub fn differences(&self, now: &Environment) -> Vec<Difference> {
         let backend = |name: &str| name.split(':').next().unwrap_or_default().to_owned();
         let mut found = Vec::new();
         let mut look = |what: &str, before: &str, now: &str, weight: Weight| {
@@ -188,8 +188,8 @@ impl Place {
             if names[..at].contains(name) {
                 continue;
             }
-            let of = |place: &Place| {
-                place.settings.iter().find(|(known, _)| known == *name).map_or_else(|| "not told".to_owned(), |(_, v)| v.clone())
+            let of = |environment: &Environment| {
+                environment.settings.iter().find(|(known, _)| known == *name).map_or_else(|| "not told".to_owned(), |(_, v)| v.clone())
             };
             look(&format!("setting {name}"), &of(self), &of(now), Weight::Forbids);
         }
@@ -201,7 +201,7 @@ impl Place {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     /// Where.
-    pub place: Place,
+    pub environment: Environment,
     /// What.
     pub series: Vec<Series>,
 }

@@ -2,7 +2,7 @@
 
 use std::{cell::Cell, io::Cursor, rc::Rc};
 use unigrad_bench::{
-    Benchmark, BenchmarkConfig, Block, Case, Certainty, Child, InProcess, Place, Run, Series, Side, Spread, Verdict, Weight, Work,
+    Benchmark, BenchmarkConfig, Block, Case, Certainty, Child, Environment, InProcess, Run, Sampling, Series, Side, Verdict, Weight, Work,
     Workload, compare, compare_pairs, load, measure, measure_pairs, save, serve,
 };
 use unigrad_device::Device;
@@ -41,7 +41,7 @@ fn side(factor: f64) -> Result<Box<dyn Side>> {
     Ok(Box::new(InProcess::new(device(), Some(1), workloads(factor))?))
 }
 
-const SPREAD: Spread = Spread { seconds: 0.12, n_blocks: 24, restart: 3 };
+const SPREAD: Sampling = Sampling { seconds: 0.12, n_blocks: 24, restart: 3 };
 
 /// One try on this machine, as busy as it is: the verdicts, and what was to be found.
 fn attempt(factor: f64) -> [(f64, [Verdict; 3], f64); 2] {
@@ -90,7 +90,7 @@ fn how_often_slowdowns_are_found() {
 
 /// A side whose times are made up, which counts how often it was started.
 struct Invented {
-    place: Place,
+    environment: Environment,
     names: Vec<String>,
     log: Rc<Cell<Vec<String>>>,
 }
@@ -104,8 +104,8 @@ impl Invented {
 }
 
 impl Side for Invented {
-    fn place(&self) -> &Place {
-        &self.place
+    fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     fn names(&self) -> Vec<String> {
@@ -113,7 +113,7 @@ impl Side for Invented {
     }
 
     fn block(&mut self, name: &str, _seconds: f64) -> Result<Block> {
-        self.note(format!("{} {name}", self.place.device));
+        self.note(format!("{} {name}", self.environment.device));
         Ok(Block { samples: vec![1.0], reference: vec![1.0], ..Block::default() })
     }
 }
@@ -123,11 +123,11 @@ fn blocks_are_spread_and_take_turns() {
     let log: Rc<Cell<Vec<String>>> = Rc::default();
     let start = |name: &str, names: &[&str]| -> Result<Box<dyn Side>> {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        let side = Invented { place: Place { device: name.to_owned(), ..Place::default() }, names, log: Rc::clone(&log) };
+        let side = Invented { environment: Environment { device: name.to_owned(), ..Environment::default() }, names, log: Rc::clone(&log) };
         side.note(format!("start {name}"));
         Ok(Box::new(side))
     };
-    let spread = Spread { seconds: 1.0, n_blocks: 3, restart: 2 };
+    let spread = Sampling { seconds: 1.0, n_blocks: 3, restart: 2 };
     let (a, b) = measure_pairs(&mut || start("a", &["x", "y", "z"]), &mut || start("b", &["y", "x"]), &spread, &mut |_| {}).unwrap();
     let wanted = "start a, start b, a x, b x, b y, a y, a y, b y, b x, a x, start a, start b, a x, b x, b y, a y";
     assert_eq!(log.take().join(", "), wanted);
@@ -135,10 +135,10 @@ fn blocks_are_spread_and_take_turns() {
     let none = measure_pairs(&mut || start("a", &["x"]), &mut || start("b", &["y"]), &spread, &mut |_| {});
     assert!(none.unwrap_err().to_string().contains("no workload in common"));
     for wrong in [
-        Spread { n_blocks: 0, ..SPREAD },
-        Spread { n_blocks: 61, ..SPREAD },
-        Spread { restart: 0, ..SPREAD },
-        Spread { seconds: 0.0, ..SPREAD },
+        Sampling { n_blocks: 0, ..SPREAD },
+        Sampling { n_blocks: 61, ..SPREAD },
+        Sampling { restart: 0, ..SPREAD },
+        Sampling { seconds: 0.0, ..SPREAD },
     ] {
         assert!(measure(&mut || start("a", &["x"]), &wrong, &mut |_| {}).is_err(), "{wrong:?}");
     }
@@ -193,8 +193,13 @@ fn a_program_that_does_not_measure_is_refused() {
 
 fn a_run() -> Run {
     let block = Block { samples: vec![1.0, 1.5], reference: vec![0.1], others: 0.5, watts: Some(90.0) };
-    let place = Place { cores: 2, device: "cpu:0".to_owned(), settings: vec![("threads".to_owned(), "2".to_owned())], ..Place::default() };
-    Run { place, series: vec![Series { name: "w".to_owned(), blocks: vec![block; 3] }] }
+    let environment = Environment {
+        cores: 2,
+        device: "cpu:0".to_owned(),
+        settings: vec![("threads".to_owned(), "2".to_owned())],
+        ..Environment::default()
+    };
+    Run { environment, series: vec![Series { name: "w".to_owned(), blocks: vec![block; 3] }] }
 }
 
 #[test]
@@ -248,14 +253,14 @@ fn files_come_back_or_are_refused() {
 
 #[test]
 fn other_places_are_told() {
-    let place = Place::here(device(), Some(2));
-    assert!(place.differences(&place).is_empty());
-    let mut other = place.clone();
+    let environment = Environment::here(device(), Some(2));
+    assert!(environment.differences(&environment).is_empty());
+    let mut other = environment.clone();
     other.processor = "another".to_owned();
     other.driver = "newer".to_owned();
     other.settings[0].1 = "1".to_owned();
     other.settings.push(("new".to_owned(), "on".to_owned()));
-    let all: Vec<(String, Weight)> = place.differences(&other).into_iter().map(|d| (d.what, d.weight)).collect();
+    let all: Vec<(String, Weight)> = environment.differences(&other).into_iter().map(|d| (d.what, d.weight)).collect();
     let wanted = [
         ("processor", Weight::Forbids),
         ("device's driver", Weight::Explains),

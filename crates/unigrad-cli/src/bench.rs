@@ -13,7 +13,7 @@ use std::{
 };
 use unigrad::{
     bench::{
-        self, Benchmark, BenchmarkConfig, Certainty, Child, Comparison, Fact, InProcess, Line, Patience, SPECIAL, Side, Spread, Verdict,
+        self, Benchmark, BenchmarkConfig, Certainty, Child, Comparison, Fact, InProcess, Line, Patience, SPECIAL, Sampling, Side, Verdict,
         Weight,
     },
     device::tell as say_error,
@@ -150,17 +150,17 @@ fn kept(options: &Bench) -> Result<(), Failure> {
     let start = |program: &Path| -> Result<Box<dyn Side>, Error> { Ok(Box::new(Child::start(program, &arguments)?)) };
     let first = start(&own)?;
     if let Some(before) = &before {
-        check(options, &before.place.differences(first.place()))?;
+        check(options, &before.environment.differences(first.environment()))?;
     }
     let n = first.names().len();
     drop(first);
-    let spread = Spread { seconds: options.secs, n_blocks: options.blocks as usize, ..Spread::default() };
+    let sampling = Sampling { seconds: options.secs, n_blocks: options.blocks as usize, ..Sampling::default() };
     if !options.json {
         let programs = if options.against.is_some() { ", each by two programs in turns" } else { "" };
         tell(format_args!(
             "measuring {n} workloads in {} rounds of {:.2} s each{programs}",
-            spread.n_blocks,
-            spread.seconds / spread.n_blocks as f64
+            sampling.n_blocks,
+            sampling.seconds / sampling.n_blocks as f64
         ));
     }
     let mut told = |round: usize| {
@@ -169,11 +169,11 @@ fn kept(options: &Bench) -> Result<(), Failure> {
         }
     };
     let comparison = if let Some(other) = &options.against {
-        let (other, now) = bench::measure_pairs(&mut || start(other), &mut || start(&own), &spread, &mut told)?;
-        check(options, &other.place.differences(&now.place))?;
+        let (other, now) = bench::measure_pairs(&mut || start(other), &mut || start(&own), &sampling, &mut told)?;
+        check(options, &other.environment.differences(&now.environment))?;
         bench::compare_pairs(&other, &now, Certainty::default())
     } else {
-        let now = bench::measure(&mut || start(&own), &spread, &mut told)?;
+        let now = bench::measure(&mut || start(&own), &sampling, &mut told)?;
         if let Some(path) = &options.save {
             bench::save(&now, path)?;
         }

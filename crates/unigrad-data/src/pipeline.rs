@@ -75,12 +75,12 @@ struct State<R: Recipe> {
     stopped: bool,
 }
 
-struct Shared<R: Recipe> {
+struct Monitor<R: Recipe> {
     state: Mutex<State<R>>,
     changed: Condvar,
 }
 
-impl<R: Recipe> Shared<R> {
+impl<R: Recipe> Monitor<R> {
     fn lock(&self) -> MutexGuard<'_, State<R>> {
         // No code of a user runs under the lock, so what it guards is whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -92,7 +92,7 @@ impl<R: Recipe> Shared<R> {
 }
 
 /// A worker's place among the living, given up however it ends.
-struct Alive<R: Recipe>(Arc<Shared<R>>);
+struct Alive<R: Recipe>(Arc<Monitor<R>>);
 
 impl<R: Recipe> Drop for Alive<R> {
     fn drop(&mut self) {
@@ -103,7 +103,7 @@ impl<R: Recipe> Drop for Alive<R> {
 
 /// Results in order of position.
 pub(crate) struct Ordered<R: Recipe> {
-    shared: Arc<Shared<R>>,
+    monitor: Arc<Monitor<R>>,
     recipe: Arc<R>,
     threads: bool,
     end: usize,
@@ -114,25 +114,25 @@ pub(crate) fn ordered<R: Recipe>(positions: Range<usize>, workers: usize, ahead:
     let (recipe, end) = (Arc::new(recipe), positions.end);
     let next = (positions.start, 0);
     let state = State { next, wanted: positions.start, parts: BTreeMap::new(), made: BTreeMap::new(), alive: 0, stopped: false };
-    let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
+    let monitor = Arc::new(Monitor { state: Mutex::new(state), changed: Condvar::new() });
     let workers = if positions.is_empty() { 0 } else { workers };
     let ahead = ahead.max(workers);
     let mut threads = false;
     for number in 0..workers {
-        shared.lock().alive += 1;
-        let (alive, recipe) = (Alive(Arc::clone(&shared)), Arc::clone(&recipe));
+        monitor.lock().alive += 1;
+        let (alive, recipe) = (Alive(Arc::clone(&monitor)), Arc::clone(&recipe));
         let named = thread::Builder::new().name(format!("unigrad-data-{number}"));
         // What could not be started gives its place up when the closure is dropped.
         threads |= named.spawn(move || work(&alive.0, &*recipe, end, ahead)).is_ok();
     }
-    Ordered { shared, recipe, threads, end }
+    Ordered { monitor, recipe, threads, end }
 }
 
-fn work<R: Recipe>(shared: &Shared<R>, recipe: &R, end: usize, ahead: usize) {
+fn work<R: Recipe>(monitor: &Monitor<R>, recipe: &R, end: usize, ahead: usize) {
     loop {
-        let mut state = shared.lock();
+        let mut state = monitor.lock();
         while !state.stopped && state.next.0 < end && state.next.0 - state.wanted >= ahead {
-            state = shared.wait(state);
+            state = monitor.wait(state);
         }
         if state.stopped || state.next.0 >= end {
             return;
@@ -143,7 +143,7 @@ fn work<R: Recipe>(shared: &Shared<R>, recipe: &R, end: usize, ahead: usize) {
         state.next = if part + 1 < n_parts { (position, part + 1) } else { (position + 1, 0) };
         drop(state);
         let made = caught(|| format!("batch {position}"), || recipe.part(position, part));
-        let mut state = shared.lock();
+        let mut state = monitor.lock();
         if let Some(place) = state.parts.get_mut(&position).and_then(|parts| parts.get_mut(part)) {
             *place = Some(made);
         }
@@ -152,8 +152,8 @@ fn work<R: Recipe>(shared: &Shared<R>, recipe: &R, end: usize, ahead: usize) {
         let Some(parts) = is_whole.then(|| state.parts.remove(&position)).flatten() else { continue };
         drop(state);
         let made = joined(recipe, position, parts.into_iter().flatten());
-        shared.lock().made.insert(position, made);
-        shared.changed.notify_all();
+        monitor.lock().made.insert(position, made);
+        monitor.changed.notify_all();
     }
 }
 
@@ -167,7 +167,7 @@ impl<R: Recipe> Iterator for Ordered<R> {
     type Item = Result<R::Whole>;
 
     fn next(&mut self) -> Option<Result<R::Whole>> {
-        let mut state = self.shared.lock();
+        let mut state = self.monitor.lock();
         let position = state.wanted;
         if position >= self.end || state.stopped {
             return None;
@@ -180,28 +180,28 @@ impl<R: Recipe> Iterator for Ordered<R> {
                 if state.alive == 0 {
                     break Err(Error::Internal(format!("the threads of a loader ended before batch {position}")));
                 }
-                state = self.shared.wait(state);
+                state = self.monitor.wait(state);
             }
         } else {
             drop(state);
             let recipe = &*self.recipe;
             let part = |part| caught(|| format!("batch {position}"), || recipe.part(position, part));
             let made = joined(recipe, position, (0..recipe.n_parts(position)).map(part));
-            state = self.shared.lock();
+            state = self.monitor.lock();
             made
         };
         state.wanted = position + 1;
         state.stopped |= made.is_err();
         drop(state);
-        self.shared.changed.notify_all();
+        self.monitor.changed.notify_all();
         Some(made)
     }
 }
 
 impl<R: Recipe> Drop for Ordered<R> {
     fn drop(&mut self) {
-        self.shared.lock().stopped = true;
-        self.shared.changed.notify_all();
+        self.monitor.lock().stopped = true;
+        self.monitor.changed.notify_all();
     }
 }
 

@@ -15,7 +15,8 @@ mod status;
 pub(crate) use status::{SLOT_BYTES, STATUS_BYTES, Status};
 
 use crate::{
-    Backend, BlockWord, Bound, Lowered, Part, Range, Resources, Step, StepArg, deep_stack::with_room, dump, faults::Faults, lower,
+    Backend, BlockWord, Bound, Lowered, Part, ProgramArg, ProgramLaunch, Range, Resources, deep_stack::with_room, dump, faults::Faults,
+    lower,
 };
 use block::{Block, Filling};
 use library::ByLibrary;
@@ -291,7 +292,7 @@ impl<B: Backend> GpuDevice<B> {
             scratch_at.push(scratch_bytes);
             scratch_bytes += bytes.next_multiple_of(256);
         }
-        let reports = lowered.steps.iter().any(|step| step.args.contains(&StepArg::Status));
+        let reports = lowered.steps.iter().any(|step| step.args.contains(&ProgramArg::Status));
         let writes = kernel.args().iter().map(|arg| arg.write).collect();
         let flows = kernel.flows();
         let (block_at, block) = block::lay_out(&lowered);
@@ -320,7 +321,7 @@ impl<B: Backend> GpuDevice<B> {
             other => other.kind().to_owned(),
         };
         let (lowered, modules) = self.lower(kernel, &name, &self.target)?;
-        let (lowered, modules) = self.fuller(kernel, &name, lowered, modules);
+        let (lowered, modules) = self.with_more_occupancy(kernel, &name, lowered, modules);
         Ok(self.program(kernel, name, lowered, modules))
     }
 
@@ -347,7 +348,7 @@ impl<B: Backend> GpuDevice<B> {
 
     /// A map whose workgroups leave much of a compute unit idle, because too few of their size fit: in smaller workgroups, if more threads are
     /// at work then. Only maps, whose points do not depend on the workgroup they are in.
-    fn fuller(&self, kernel: &Kernel, name: &str, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> Ready<B> {
+    fn with_more_occupancy(&self, kernel: &Kernel, name: &str, lowered: Lowered, modules: Vec<Arc<B::Module>>) -> Ready<B> {
         let is_map = match kernel {
             Kernel::Region(region) => region.n_parallel == region.axes.len(),
             Kernel::Grouped(grouped) => grouped.region.n_parallel == grouped.region.axes.len(),
@@ -411,9 +412,9 @@ impl<B: Backend> GpuDevice<B> {
                 return Err(refuse(format!("{cause}\n help: add `.source(\"{language}\", …)` or `.source(\"ir\", …)`")));
             }
         };
-        let buffers = (0..custom.args.len()).map(StepArg::Arg);
-        let args = buffers.chain((0..custom.scalars.len()).map(|at| StepArg::Scalar(at, Part::Whole))).collect();
-        let lowered = Lowered { steps: vec![Step { program, grid: custom.grid, args }], scratch: Vec::new() };
+        let buffers = (0..custom.args.len()).map(ProgramArg::Arg);
+        let args = buffers.chain((0..custom.scalars.len()).map(|at| ProgramArg::Scalar(at, Part::Whole))).collect();
+        let lowered = Lowered { steps: vec![ProgramLaunch { program, grid: custom.grid, args }], scratch: Vec::new() };
         let program = self.program(&Kernel::Custom(custom.clone()), custom.program.name.clone(), lowered, vec![module]);
         Ok(Arc::new(GpuExecutable { source, ..program }))
     }
@@ -460,20 +461,20 @@ impl<B: Backend> GpuDevice<B> {
         let each = args.iter().zip(&program.dtypes[step]).enumerate();
         each.map(|(at, (step_arg, dtype))| {
             Ok(match step_arg {
-                StepArg::Arg(at) => Bound::Buffer(arg(*at)?),
-                StepArg::Scratch(at) => {
+                ProgramArg::Arg(at) => Bound::Buffer(arg(*at)?),
+                ProgramArg::Scratch(at) => {
                     Bound::Buffer(Range { handle: brought.scratch, offset: program.scratch_at[*at], len: program.lowered.scratch[*at] })
                 }
-                StepArg::Status => Bound::Buffer(brought.status),
-                StepArg::StatusSlot => Bound::Scalar(*dtype, brought.slot.into()),
-                StepArg::Scalar(at, part) => Bound::Scalar(*dtype, part.of(scalar(*at)?)),
-                StepArg::Word(word) => Bound::Scalar(*dtype, *word),
-                StepArg::Block(words) => {
+                ProgramArg::Status => Bound::Buffer(brought.status),
+                ProgramArg::StatusSlot => Bound::Scalar(*dtype, brought.slot.into()),
+                ProgramArg::Scalar(at, part) => Bound::Scalar(*dtype, part.of(scalar(*at)?)),
+                ProgramArg::Word(word) => Bound::Scalar(*dtype, *word),
+                ProgramArg::Block(words) => {
                     Bound::Buffer(block::part(brought.block, block::behind(program.block_at[step], &args[..at]), words))
                 }
-                StepArg::Table(at) => Bound::Table(at.iter().map(|at| arg(*at)).collect::<Result<_, _>>()?),
-                StepArg::ScalarTable(at) => Bound::ScalarTable(*dtype, at.iter().map(|at| scalar(*at)).collect::<Result<_, _>>()?),
-                StepArg::WordTable(words) => Bound::ScalarTable(*dtype, words.clone()),
+                ProgramArg::Table(at) => Bound::Table(at.iter().map(|at| arg(*at)).collect::<Result<_, _>>()?),
+                ProgramArg::ScalarTable(at) => Bound::ScalarTable(*dtype, at.iter().map(|at| scalar(*at)).collect::<Result<_, _>>()?),
+                ProgramArg::WordTable(words) => Bound::ScalarTable(*dtype, words.clone()),
             })
         })
         .collect()

@@ -4,7 +4,7 @@
 //! Always: the regions and IR programs read back from it, since what stands between them are their comments.
 //! Never: changes what is compiled; a program that cannot be rendered says why in its source's place.
 
-use crate::{Lowered, StepArg};
+use crate::{Lowered, ProgramArg};
 use std::fmt::Write;
 use unigrad_device::{Config, tell};
 use unigrad_ir::{Dialect, Target, render};
@@ -49,18 +49,18 @@ fn text(device: &str, name: &str, kernel: &Kernel, lowered: &Lowered, target: &T
 }
 
 /// What a parameter gets; of long tables, the length.
-fn arg(arg: &StepArg) -> String {
+fn arg(arg: &ProgramArg) -> String {
     match arg {
-        StepArg::Arg(at) => format!("a{at}"),
-        StepArg::Scratch(at) => format!("scratch {at}"),
-        StepArg::Status => "status".to_owned(),
-        StepArg::StatusSlot => "status slot".to_owned(),
-        StepArg::Scalar(at, part) => format!("s{at} {}", format!("{part:?}").to_lowercase()),
-        StepArg::Word(word) => word.to_string(),
-        StepArg::Block(words) => format!("block of {} words", words.len()),
-        StepArg::Table(at) => format!("table of {} buffers", at.len()),
-        StepArg::ScalarTable(at) => format!("table of {} scalars", at.len()),
-        StepArg::WordTable(words) => format!("table of {} numbers", words.len()),
+        ProgramArg::Arg(at) => format!("a{at}"),
+        ProgramArg::Scratch(at) => format!("scratch {at}"),
+        ProgramArg::Status => "status".to_owned(),
+        ProgramArg::StatusSlot => "status slot".to_owned(),
+        ProgramArg::Scalar(at, part) => format!("s{at} {}", format!("{part:?}").to_lowercase()),
+        ProgramArg::Word(word) => word.to_string(),
+        ProgramArg::Block(words) => format!("block of {} words", words.len()),
+        ProgramArg::Table(at) => format!("table of {} buffers", at.len()),
+        ProgramArg::ScalarTable(at) => format!("table of {} scalars", at.len()),
+        ProgramArg::WordTable(words) => format!("table of {} numbers", words.len()),
     }
 }
 

@@ -24,7 +24,7 @@ pub use backend::{Backend, Bound, Resources};
 pub use cache::{KernelCache, Key};
 pub use convolution::{Beside, Convolution, ConvolutionOperands, Grid, MOST_AXES, Pass, SpatialAxis};
 pub use device::GpuDevice;
-pub use lower::{BlockWord, Lowered, Part, Step, StepArg, Unsupported, lower};
+pub use lower::{BlockWord, Lowered, Part, ProgramArg, ProgramLaunch, Unsupported, lower};
 pub use norm::{Formula, Norm, NormOperands, ROW_AXES, Rows};
 pub use product::{Activation, Inside, Matrix, Operands, Product};
 pub use replay::{Kept, Recording, Replays};

@@ -16,7 +16,7 @@
 //! Reductions have a fixed order for a given region, so reruns are bit-equal.
 
 use smallvec::SmallVec;
-use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, Step, UnaryOp};
+use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Definition, Literal, ReduceOp, UnaryOp};
 
 /// An SSA value: the instruction that makes it, by position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -162,15 +162,15 @@ pub struct Region {
 impl Region {
     /// What a value is made from, for [`unigrad_scalar::Formula::arguments`]: a half made wider is the same value.
     #[allow(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
-    pub fn step(&self, value: Value) -> Step<Value> {
-        let Some(inst) = self.insts.get(value.index()) else { return Step::Other };
+    pub fn definition(&self, value: Value) -> Definition<Value> {
+        let Some(inst) = self.insts.get(value.index()) else { return Definition::Other };
         match &inst.op {
-            InstOp::Const(literal) => Step::Constant(*literal),
-            InstOp::Unary(op, a) => Step::Unary(*op, *a),
-            InstOp::Binary(op, a, b) => Step::Binary(*op, *a, *b),
-            InstOp::Where(a, b, c) => Step::Select(*a, *b, *c),
-            InstOp::Cast(a) if self.insts[a.index()].dtype.compute() == inst.dtype => Step::Same(*a),
-            _ => Step::Other,
+            InstOp::Const(literal) => Definition::Constant(*literal),
+            InstOp::Unary(op, a) => Definition::Unary(*op, *a),
+            InstOp::Binary(op, a, b) => Definition::Binary(*op, *a, *b),
+            InstOp::Where(a, b, c) => Definition::Select(*a, *b, *c),
+            InstOp::Cast(a) if self.insts[a.index()].dtype.compute() == inst.dtype => Definition::Same(*a),
+            _ => Definition::Other,
         }
     }
 

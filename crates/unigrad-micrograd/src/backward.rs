@@ -4,7 +4,7 @@
 //! (micrograd adds up those of what was computed as well, so that there a second pass through the same nodes counts the first one again.)
 //! Never: recurses.
 
-use crate::{Node, Place, Ref, Tape, place::Turn};
+use crate::{Accelerator, Node, Ref, Tape, accelerator::Turn};
 
 /// Leaves the gradient of `root` in every node that it was made from. Its own is 1.
 pub fn backward(root: &Ref) {
@@ -56,10 +56,10 @@ fn walk<'a>(root: &'a Node, turn: &Turn) -> Vec<&'a Node> {
 }
 
 /// Where the part begins that ends before `end`: consecutive nodes of one place, few enough for one tape.
-fn part(order: &[&Node], end: usize) -> (usize, Option<&'static Place>) {
-    let number = |node: &Node| node.place().map(Place::number);
+fn part(order: &[&Node], end: usize) -> (usize, Option<&'static Accelerator>) {
+    let number = |node: &Node| node.place().map(Accelerator::number);
     let last = order[end - 1];
-    let most = last.place().map_or(usize::MAX, Place::most);
+    let most = last.place().map_or(usize::MAX, Accelerator::most);
     let n = order[..end].iter().rev().take(most).take_while(|node| number(node) == number(last)).count();
     (end - n, last.place())
 }
@@ -68,7 +68,7 @@ fn at_places(root: &Node, order: &[&Node], turn: &Turn) {
     for (at, node) in order.iter().enumerate() {
         node.set_slot(at as u32);
     }
-    let mut places: Vec<&'static Place> = Vec::new();
+    let mut places: Vec<&'static Accelerator> = Vec::new();
     for place in order.iter().filter_map(|node| node.place()) {
         if !places.iter().any(|known| known.number() == place.number()) {
             places.push(place);

@@ -2,7 +2,7 @@
 //!
 //! Always: a node may be read and written from any thread; what made it never changes.
 
-use crate::{Op, Place, place::Turn};
+use crate::{Accelerator, Op, accelerator::Turn};
 use std::{
     fmt,
     ops::Deref,
@@ -44,19 +44,19 @@ pub struct Node {
     /// Whether `data` has been computed.
     ready: AtomicBool,
     pub(crate) op: Op,
-    place: Option<&'static Place>,
+    place: Option<&'static Accelerator>,
     label: OnceLock<Box<str>>,
 }
 
 impl Node {
     /// A value that was given.
-    pub fn leaf(data: f64, place: Option<&'static Place>) -> Ref {
+    pub fn leaf(data: f64, place: Option<&'static Accelerator>) -> Ref {
         Arc::new(Node::with(data, true, Op::Leaf, place))
     }
 
     /// What an operation makes: on the CPU (no place) at once, elsewhere when it is read.
     #[inline]
-    pub fn new(op: Op, place: Option<&'static Place>) -> Ref {
+    pub fn new(op: Op, place: Option<&'static Accelerator>) -> Ref {
         match place {
             None => {
                 let data = op.value(0.0);
@@ -71,11 +71,11 @@ impl Node {
     }
 
     /// The value of another node, at another place; gradients go back.
-    pub fn moved(from: &Ref, place: Option<&'static Place>) -> Ref {
+    pub fn moved(from: &Ref, place: Option<&'static Accelerator>) -> Ref {
         Arc::new(Node::with(from.data(), true, Op::Move(from.clone()), place))
     }
 
-    fn with(data: f64, ready: bool, op: Op, place: Option<&'static Place>) -> Node {
+    fn with(data: f64, ready: bool, op: Op, place: Option<&'static Accelerator>) -> Node {
         Node {
             data: AtomicU64::new(data.to_bits()),
             grad: AtomicU64::new(0.0_f64.to_bits()),
@@ -153,7 +153,7 @@ impl Node {
 
     /// Where it is; nothing for the CPU.
     #[inline]
-    pub fn place(&self) -> Option<&'static Place> {
+    pub fn place(&self) -> Option<&'static Accelerator> {
         self.place
     }
 

@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_micrograd::{Failure, Function, Machine, Node, Nodes, Op, Place, Ref, Tape, backward};
+use unigrad_micrograd::{Accelerator, Failure, Function, Machine, Node, Nodes, Op, Ref, Tape, backward};
 
 struct Rng(u64);
 
@@ -45,17 +45,17 @@ impl Machine for Host {
     }
 }
 
-fn place() -> (&'static Place, Arc<AtomicBool>) {
+fn place() -> (&'static Accelerator, Arc<AtomicBool>) {
     place_of(usize::MAX)
 }
 
-fn place_of(most: usize) -> (&'static Place, Arc<AtomicBool>) {
+fn place_of(most: usize) -> (&'static Accelerator, Arc<AtomicBool>) {
     let fails = Arc::new(AtomicBool::new(false));
-    (Place::new(1, Box::new(Host { fails: Arc::clone(&fails), most })), fails)
+    (Accelerator::new(1, Box::new(Host { fails: Arc::clone(&fails), most })), fails)
 }
 
 /// A graph of random operations over these leaves; most nodes are used more than once.
-fn graph(seed: u64, values: &[f64], place: Option<&'static Place>) -> (Vec<Ref>, Ref) {
+fn graph(seed: u64, values: &[f64], place: Option<&'static Accelerator>) -> (Vec<Ref>, Ref) {
     let mut rng = Rng(seed * 2 + 1);
     let leaves: Vec<Ref> = values.iter().map(|value| Node::leaf(*value, place)).collect();
     let mut nodes = leaves.clone();
@@ -219,8 +219,8 @@ fn a_million_nodes_forward_back_and_freed_in_a_small_stack() {
             let mut y = x.clone();
             for _ in 0..1_000_000 {
                 y = Node::new(Op::Add(y, x.clone()), place);
-                if place.is_some_and(Place::is_full) {
-                    place.into_iter().for_each(Place::flush);
+                if place.is_some_and(Accelerator::is_full) {
+                    place.into_iter().for_each(Accelerator::flush);
                 }
             }
             backward(&y);

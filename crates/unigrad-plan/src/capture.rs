@@ -128,13 +128,13 @@ struct Room {
     externals: usize,
     scalars: usize,
     /// Of the walk's own lists.
-    steps: usize,
+    visits: usize,
     found: usize,
 }
 
 thread_local! {
     /// Of the thread's last capture: the next one is mostly that of the same program's next step, and begins with room for as much.
-    static ROOM: Cell<Room> = const { Cell::new(Room { nodes: 0, inputs: 0, externals: 0, scalars: 0, steps: DEPTH, found: DEPTH }) };
+    static ROOM: Cell<Room> = const { Cell::new(Room { nodes: 0, inputs: 0, externals: 0, scalars: 0, visits: DEPTH, found: DEPTH }) };
 }
 
 impl Room {
@@ -148,7 +148,7 @@ impl Room {
             inputs: room(capture.inputs.len()),
             externals: room(capture.externals.len()),
             scalars: room(capture.scalars.len()),
-            steps: room(walk.steps.capacity()),
+            visits: room(walk.visits.capacity()),
             found: room(walk.found.capacity()),
         }
     }
@@ -158,7 +158,7 @@ impl Room {
 const DEPTH: usize = 64;
 
 /// What is left to do of a walk.
-enum Step {
+enum Visit {
     /// Capture a node and all below it, unless it was met before.
     Enter(Expr),
     /// Capture a node whose inputs, so many, are the last ones that were found.
@@ -169,7 +169,7 @@ enum Step {
 struct Walk {
     capture: Capture,
     position: NodeIndex,
-    steps: Vec<Step>,
+    visits: Vec<Visit>,
     /// Positions of nodes whose users are still to be captured, in the order in which these ask for them.
     found: Vec<u32>,
     /// Whether a node has a named axis.
@@ -196,8 +196,8 @@ impl Capture {
         };
         let newest = targets.iter().map(Expr::id).max().unwrap_or(0); // DEFAULT: without targets there is nothing to walk
         let position = NodeIndex::new(newest);
-        let (steps, found) = (Vec::with_capacity(room.steps), Vec::with_capacity(room.found));
-        let mut walk = Walk { capture, position, steps, found, has_names: false };
+        let (visits, found) = (Vec::with_capacity(room.visits), Vec::with_capacity(room.found));
+        let mut walk = Walk { capture, position, visits, found, has_names: false };
         for target in targets {
             walk.all_below(resolve(target))?;
             if walk.capture.busy.is_some() {
@@ -331,9 +331,9 @@ impl Walk {
                 Entered::Ended => return Ok(()),
             }
             loop {
-                match self.steps.pop() {
-                    Some(Step::Leave(expr, n_inputs)) => self.leave(expr, n_inputs as usize)?,
-                    Some(Step::Enter(expr)) => match self.position.get(expr.id()) {
+                match self.visits.pop() {
+                    Some(Visit::Leave(expr, n_inputs)) => self.leave(expr, n_inputs as usize)?,
+                    Some(Visit::Enter(expr)) => match self.position.get(expr.id()) {
                         Some(position) => self.found.push(position),
                         None => {
                             next = expr;
@@ -389,19 +389,19 @@ impl Walk {
         match others {
             [] => {
                 drop(inputs);
-                self.steps.push(Step::Leave(expr, n_inputs));
+                self.visits.push(Visit::Leave(expr, n_inputs));
             }
             [second] => {
                 let second = second.clone();
                 drop(inputs);
-                self.steps.push(Step::Leave(expr, n_inputs));
-                self.steps.push(Step::Enter(second));
+                self.visits.push(Visit::Leave(expr, n_inputs));
+                self.visits.push(Visit::Enter(second));
             }
             others => {
-                let at = self.steps.len();
-                self.steps.extend(others.iter().rev().map(|input| Step::Enter(input.clone())));
+                let at = self.visits.len();
+                self.visits.extend(others.iter().rev().map(|input| Visit::Enter(input.clone())));
                 drop(inputs);
-                self.steps.insert(at, Step::Leave(expr, n_inputs));
+                self.visits.insert(at, Visit::Leave(expr, n_inputs));
             }
         }
         Ok(entered)

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use unigrad_graph::{DType, UnaryOp};
 use unigrad_kernel::{Index, Inst, InstOp, Kernel, Region, Value};
-use unigrad_scalar::Step;
+use unigrad_scalar::Definition;
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -95,8 +95,8 @@ fn is_slope_at(kernel: &Kernel, read: usize) -> bool {
         return false;
     };
     (0..region.insts.len() as u32).map(Value).any(|product| {
-        let Some(&[Some(mut x), _, Some(_)]) = slope.arguments(product, |value| region.step(value)).as_deref() else { return false };
-        while let Step::Same(below) = region.step(x) {
+        let Some(&[Some(mut x), _, Some(_)]) = slope.arguments(product, |value| region.definition(value)).as_deref() else { return false };
+        while let Definition::Same(below) = region.definition(x) {
             x = below;
         }
         matches!(&region.insts[x.index()].op, InstOp::Load { arg, .. } if *arg as usize == read)

@@ -15,7 +15,7 @@ use crate::ir::{Id, IrOp, Kind};
 use smallvec::SmallVec;
 use unigrad_graph::{BinaryOp, Op, UnaryOp};
 use unigrad_kernel::{Library, Words};
-use unigrad_scalar::Step;
+use unigrad_scalar::Definition;
 
 /// Nodes that are looked at from a product on.
 const MOST: usize = 16;
@@ -242,11 +242,11 @@ impl Fusion<'_> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
     fn is_sloped(&self, next: Id, at: Id, product: Id) -> bool {
         let step = |id: Id| match &self.ir.node(id).op {
-            _ if id == at => Step::Other,
-            _ if let Some(number) = self.ir.constant_of(id) => Step::Constant(number),
-            IrOp::Op(Op::Unary(op)) => Step::Unary(*op, self.ir.node(id).inputs[0]),
-            IrOp::Op(Op::Binary(op)) => Step::Binary(*op, self.ir.node(id).inputs[0], self.ir.node(id).inputs[1]),
-            _ => Step::Other,
+            _ if id == at => Definition::Other,
+            _ if let Some(number) = self.ir.constant_of(id) => Definition::Constant(number),
+            IrOp::Op(Op::Unary(op)) => Definition::Unary(*op, self.ir.node(id).inputs[0]),
+            IrOp::Op(Op::Binary(op)) => Definition::Binary(*op, self.ir.node(id).inputs[0], self.ir.node(id).inputs[1]),
+            _ => Definition::Other,
         };
         let Some(arguments) = UnaryOp::GeluTanh.slope(false).and_then(|slope| slope.arguments(next, step)) else { return false };
         let [Some(mut x), _, Some(sum)] = arguments[..] else { return false };

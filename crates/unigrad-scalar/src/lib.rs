@@ -25,4 +25,4 @@ pub use origin::{Origin, OriginGuard};
 pub use scan::{Combine, ScanGradient, ScanOp};
 pub use settings::{AttentionSpec, Dropout, PoolSpec, Positions, UserProgram};
 pub use text::ParseError;
-pub use unary::{Arg, Formula, Step, Term, UnaryClass, UnaryOp, Var};
+pub use unary::{Arg, Definition, Formula, Term, UnaryClass, UnaryOp, Var};

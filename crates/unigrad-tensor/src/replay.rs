@@ -8,7 +8,7 @@
 mod program;
 
 use crate::{Error, Result, Tensor, eval, random};
-use program::{Digest, Program};
+use program::{Digest, Recorded};
 use unigrad_graph::{Expr, Op, Origin};
 use unigrad_plan::resolved;
 
@@ -34,7 +34,7 @@ struct Known {
 enum State {
     /// The last call's record, and how many calls there were.
     Recording(Option<Digest>, usize),
-    Ready(Program),
+    Ready(Recorded),
     Refused(Error),
 }
 
@@ -117,7 +117,7 @@ impl<F: FnMut(&[Tensor]) -> Result<Vec<Tensor>>> Replay<F> {
         *calls += 1;
         let is_last = *calls >= TRIES;
         let next = match (before.take(), digest) {
-            (Some(before), Ok(digest)) if before.is_like(&digest) => match Program::new(&before, digest) {
+            (Some(before), Ok(digest)) if before.is_like(&digest) => match Recorded::new(&before, digest) {
                 Ok(program) => State::Ready(program),
                 Err(error) => State::Refused(error),
             },

@@ -395,8 +395,8 @@ fn steps_of_optimizers_with_norms() {
     let device = cpu();
     // The last are too long for one workgroup to do all of their update, or of other rows.
     let shapes: [&[usize]; 6] = [&[16, 48], &[48], &[], &[64, 16], &[300, 256], &[400, 256]];
-    type Step = Box<dyn FnMut(Vec<Option<Tensor>>)>;
-    type Make = fn(Vec<Tensor>) -> Step;
+    type Training = Box<dyn FnMut(Vec<Option<Tensor>>)>;
+    type Make = fn(Vec<Tensor>) -> Training;
     let all: [(&str, Make); 4] = [
         ("LAMB", |p| {
             let mut o = nn::Lamb::new(p, 1e-3).unwrap();
@@ -440,8 +440,8 @@ fn regions_of_optimizers_and_norms() {
         text
     };
     let mut optimizers = String::new();
-    type Step = Box<dyn FnMut(&Tensor)>;
-    type Make = fn(Vec<Tensor>) -> Step;
+    type Training = Box<dyn FnMut(&Tensor)>;
+    type Make = fn(Vec<Tensor>) -> Training;
     let all: [(&str, Make); 4] = [
         ("AdamW", |p| {
             let mut o = nn::AdamW::new(p, 1e-3).unwrap();

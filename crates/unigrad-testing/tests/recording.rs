@@ -163,9 +163,9 @@ fn recording_and_look_up_are_cheap() {
 }
 
 /// A step of an optimizer.
-type Step = Box<dyn FnMut()>;
+type Training = Box<dyn FnMut()>;
 /// An optimizer of these parameters.
-type Optimizer = fn(&[Tensor]) -> Step;
+type Optimizer = fn(&[Tensor]) -> Training;
 
 /// Nodes of a step with this many parameters.
 fn nodes_of_a_step(n_parameters: usize, optimizer: Optimizer) -> u64 {

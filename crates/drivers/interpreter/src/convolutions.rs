@@ -36,9 +36,9 @@ pub fn convolutions_done() -> Vec<Convolution> {
 const REMEMBERED: usize = 16;
 
 /// Indices of a grid: outer, group, channel, spatial.
-type Place = (u32, u32, u32, [u32; 3]);
+type GridIndex = (u32, u32, u32, [u32; 3]);
 
-fn at(grid: &Grid, (outer, group, channel, spatial): Place) -> usize {
+fn at(grid: &Grid, (outer, group, channel, spatial): GridIndex) -> usize {
     let along = spatial.iter().zip(grid.spatial).map(|(index, stride)| u64::from(*index) * stride).sum::<u64>();
     (grid.offset + u64::from(outer) * grid.outer + u64::from(group) * grid.group + u64::from(channel) * grid.channel + along) as usize
 }
@@ -91,7 +91,7 @@ pub(crate) fn convolve(memory: &mut impl Bytes, c: &Convolution, to: &Convolutio
     };
     let of = |size: usize, dims: [usize; 3]| size * dims.iter().product::<usize>();
     let wide = |sizes: [u32; 3]| sizes.map(|size| size as usize);
-    let dense = |index: Place, n_groups: u32, n_channels: u32, sizes: [u32; 3]| -> usize {
+    let dense = |index: GridIndex, n_groups: u32, n_channels: u32, sizes: [u32; 3]| -> usize {
         let (outer, group, channel, place) = index;
         let row = (outer as usize * n_groups as usize + group as usize) * n_channels as usize + channel as usize;
         place.iter().zip(sizes).fold(row, |at, (index, size)| at * size as usize + *index as usize)
@@ -101,7 +101,7 @@ pub(crate) fn convolve(memory: &mut impl Bytes, c: &Convolution, to: &Convolutio
         for (i, o) in (0..c.inputs).flat_map(|i| (0..c.outputs).map(move |o| (i, o))) {
             for (p, t) in points(ys).flat_map(|p| points(ws).map(move |t| (p, t))) {
                 let Some(h) = seen(c, p, t) else { continue };
-                let (of_x, of_w, of_y): (Place, Place, Place) = ((n, g, i, h), (o, g, i, t), (n, g, o, p));
+                let (of_x, of_w, of_y): (GridIndex, GridIndex, GridIndex) = ((n, g, i, h), (o, g, i, t), (n, g, o, p));
                 let (sum, product) = match c.pass {
                     Pass::Forward => (dense(of_y, c.groups, channels, spatial), x.get(at(&c.x, of_x))? * w.get(at(&c.w, of_w))?),
                     Pass::Input => (dense(of_x, c.groups, channels, spatial), y.get(at(&c.y, of_y))? * w.get(at(&c.w, of_w))?),
@@ -127,7 +127,7 @@ pub(crate) fn convolve(memory: &mut impl Bytes, c: &Convolution, to: &Convolutio
     };
     for (outer, group) in (0..outer).flat_map(|outer| (0..c.groups).map(move |group| (outer, group))) {
         for (channel, point) in (0..channels).flat_map(|channel| points(spatial).map(move |point| (channel, point))) {
-            let index: Place = (outer, group, channel, point);
+            let index: GridIndex = (outer, group, channel, point);
             let mut sum = sums.get(dense(index, c.groups, channels, spatial))? * to.scale;
             if let Some((values, grid)) = &residual {
                 sum += values.get(at(grid, index))?;

@@ -266,7 +266,7 @@ fn a_decoders_steps_are_replayed() {
         (case.step)().unwrap();
         seen.push(note(&case));
     }
-    // The same token at the same place: the same scores.
+    // The same token at the same position: the same scores.
     assert!(seen.iter().all(|text| *text == seen[0] && text.contains("score") && !text.contains("NaN")), "{seen:?}");
     // And random weights do, on the device.
     let mut case = Decoder::random(sizes, batch, DType::BF16, &d).unwrap().steps(batch, 0, sizes.context, &d).unwrap();

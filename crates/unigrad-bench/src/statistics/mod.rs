@@ -13,9 +13,9 @@ pub fn quantile(values: &[f64], part: f64) -> f64 {
 
 pub(crate) fn quantile_of_sorted(sorted: &[f64], part: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
-    let place = part.clamp(0.0, 1.0) * last as f64;
-    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-    below + (above - below) * place.fract()
+    let rank = part.clamp(0.0, 1.0) * last as f64;
+    let (below, above) = (sorted[rank.floor() as usize], sorted[rank.ceil() as usize]);
+    below + (above - below) * rank.fract()
 }
 
 /// The middle value.

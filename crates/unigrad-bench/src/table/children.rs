@@ -8,10 +8,10 @@
 use super::{
     ceilings::Ceilings,
     json::{measured_from_json, measured_to_json},
-    row::{Outcome, Plan, Row, RowResult, Table},
+    row::{Outcome, Row, RowResult, SizedRow, Table},
     rows, step,
 };
-use crate::record::Place;
+use crate::record::Environment;
 use serde_json::{Value, json};
 use std::{
     io::{self, BufRead, BufReader, Write},
@@ -75,7 +75,7 @@ pub fn table(device: Device, config: &TableConfig, start: &dyn Fn(&RowAsked) -> 
     }
     let rows = chosen(&config.only)?;
     let mut table = Table {
-        place: Place::here(device, config.threads),
+        environment: Environment::here(device, config.threads),
         date: date(SystemTime::now()),
         ceilings: Ceilings::measure(device, config.threads)?,
         rows: Vec::new(),
@@ -105,15 +105,15 @@ pub struct RowAsked {
 }
 
 /// The least divisor from one on with which a row fits, or what it lacks.
-fn fitted(row: &Row, from: usize, free: f64, config: &TableConfig, ceilings: &Ceilings) -> (usize, Plan, Option<String>) {
+fn fitted(row: &Row, from: usize, free: f64, config: &TableConfig, ceilings: &Ceilings) -> (usize, SizedRow, Option<String>) {
     let mut divisor = from;
     loop {
-        let plan = (row.plan)(divisor);
-        let needs_memory = free > 0.0 && plan.memory > ROOM * free;
-        let least = plan.least_ms(ceilings).map_or(0.0, |(ms, _)| ms * 1e-3);
+        let sized = (row.sized)(divisor);
+        let needs_memory = free > 0.0 && sized.memory > ROOM * free;
+        let least = sized.least_ms(ceilings).map_or(0.0, |(ms, _)| ms * 1e-3);
         let lacks = if needs_memory {
             let gib = |bytes: f64| bytes / f64::from(1 << 30);
-            Some(format!("needs about {:.1} GiB of memory, {:.1} GiB are free", gib(plan.memory), gib(free)))
+            Some(format!("needs about {:.1} GiB of memory, {:.1} GiB are free", gib(sized.memory), gib(free)))
         } else if least > config.longest_step {
             let cause = format!("a step takes {least:.1} s at least on this device, more than {} s", config.longest_step);
             Some(format!("{cause} (`--longest {:.0}` measures it)", least.ceil()))
@@ -121,14 +121,14 @@ fn fitted(row: &Row, from: usize, free: f64, config: &TableConfig, ceilings: &Ce
             None
         };
         if lacks.is_none() || divisor * 2 > row.most {
-            return (divisor, plan, lacks);
+            return (divisor, sized, lacks);
         }
         divisor *= 2;
     }
 }
 
 fn one(row: &Row, free: f64, config: &TableConfig, ceilings: &Ceilings, start: &dyn Fn(&RowAsked) -> Command) -> RowResult {
-    let (mut divisor, mut plan, mut lacks) = fitted(row, 1, free, config, ceilings);
+    let (mut divisor, mut sized, mut lacks) = fitted(row, 1, free, config, ceilings);
     let outcome = loop {
         if let Some(lacks) = lacks {
             break Outcome::Skipped(lacks);
@@ -138,18 +138,18 @@ fn one(row: &Row, free: f64, config: &TableConfig, ceilings: &Ceilings, start: &
         if !matches!(outcome, Outcome::Skipped(_)) || divisor * 2 > row.most {
             break outcome;
         }
-        (divisor, plan, lacks) = fitted(row, divisor * 2, free, config, ceilings);
+        (divisor, sized, lacks) = fitted(row, divisor * 2, free, config, ceilings);
     };
     RowResult {
         name: row.name.clone(),
         section: row.section.to_owned(),
-        size: plan.note,
+        size: sized.note,
         divisor,
-        flops: plan.flops,
-        bytes: plan.bytes,
-        items: plan.items.0,
-        item: plan.items.1.to_owned(),
-        precision: plan.precision,
+        flops: sized.flops,
+        bytes: sized.bytes,
+        items: sized.items.0,
+        item: sized.items.1.to_owned(),
+        precision: sized.precision,
         outcome,
     }
 }
@@ -298,13 +298,13 @@ fn measured(device: Device, asked: &RowAsked, output: &mut impl Write) -> Result
         let cause = format!("no row is called {}, or none is {} times smaller", asked.name, asked.divisor);
         return Err(Error::argument(cause, "ask for a row of `unigrad bench table`"));
     };
-    let plan = (row.plan)(asked.divisor);
+    let sized = (row.sized)(asked.divisor);
     let mut told = Ok(());
     let mut first = || {
         told = say(output, &json!({ "first_step": true }));
         told.is_ok() && !asked.first_only
     };
-    let measured = step::measure(device, &plan, asked.seconds, &mut first)?;
+    let measured = step::measure(device, &sized, asked.seconds, &mut first)?;
     told?;
     Ok(measured.unwrap_or_default()) // DEFAULT: only the first step was wanted
 }
@@ -343,25 +343,25 @@ mod tests {
         let ceilings = Ceilings { copy: 10.0, products: [(100.0, 64); 4], ..Ceilings::default() };
         for row in rows::all() {
             let config = TableConfig::default();
-            let whole = (row.plan)(1);
+            let whole = (row.sized)(1);
             // All the memory and time that it wants: as it is.
             let (divisor, _, lacks) = fitted(&row, 1, whole.memory * 2.0, &TableConfig { longest_step: 1e9, ..config.clone() }, &ceilings);
             assert!((divisor, lacks.clone()) == (1, None), "{}: {divisor} {lacks:?}", row.name);
             // Half of it: smaller, or it says what is missing.
-            let (divisor, plan, lacks) =
+            let (divisor, sized, lacks) =
                 fitted(&row, 1, whole.memory / 2.0, &TableConfig { longest_step: 1e9, ..config.clone() }, &ceilings);
             match lacks {
                 Some(lacks) => assert!(lacks.contains("GiB of memory") && divisor * 2 > row.most, "{}: {lacks}", row.name),
-                None => assert!(divisor > 1 && plan.memory < whole.memory / 2.0, "{}: {divisor}", row.name),
+                None => assert!(divisor > 1 && sized.memory < whole.memory / 2.0, "{}: {divisor}", row.name),
             }
             // Next to nothing: it says so.
             let (_, _, lacks) = fitted(&row, 1, 1.0, &config, &ceilings);
             assert!(lacks.is_some_and(|lacks| lacks.contains("GiB of memory")), "{}", row.name);
-            let (divisor, plan, lacks) = fitted(&row, 1, 0.0, &config, &ceilings);
-            let least = plan.least_ms(&ceilings).unwrap().0 * 1e-3;
+            let (divisor, sized, lacks) = fitted(&row, 1, 0.0, &config, &ceilings);
+            let least = sized.least_ms(&ceilings).unwrap().0 * 1e-3;
             assert_eq!(lacks.is_none(), least <= config.longest_step, "{} {divisor}", row.name);
-            assert!(plan.memory > 0.0 && plan.items.0 > 0.0 && (plan.flops > 0.0 || plan.bytes > 0.0), "{}", row.name);
-            assert!(row.most.is_power_of_two() && (row.plan)(row.most).items.0 >= 1.0, "{}", row.name);
+            assert!(sized.memory > 0.0 && sized.items.0 > 0.0 && (sized.flops > 0.0 || sized.bytes > 0.0), "{}", row.name);
+            assert!(row.most.is_power_of_two() && (row.sized)(row.most).items.0 >= 1.0, "{}", row.name);
         }
     }
 }

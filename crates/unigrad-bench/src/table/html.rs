@@ -48,18 +48,18 @@ fn or_dash(value: Option<f64>) -> String {
 
 /// The page.
 pub fn page(table: &Table) -> String {
-    let title = escape(&format!("unigrad bench table: {}", table.place.hardware));
+    let title = escape(&format!("unigrad bench table: {}", table.environment.hardware));
     let mut body = String::new();
     // Writing into a string does not fail.
     let _ = write!(body, "<section><h2>Parts of the ceiling</h2>{}</section>", bars(table));
     let _ = write!(body, "<section><h2>Rows</h2><div class=\"scroll\">{}</div></section>", figures(table));
     let _ = write!(body, "<section><h2>Ceilings, measured in this run</h2>{}</section>", pairs(&ceilings(table)));
-    let _ = write!(body, "<section><h2>Machine, device, settings</h2>{}</section>", pairs(&place(table)));
+    let _ = write!(body, "<section><h2>Machine, device, settings</h2>{}</section>", pairs(&environment(table)));
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\"><title>{title}</title><style>{STYLE}</style></head>\
          <body><main><header><h1>{title}</h1></header>{body}<footer>unigrad {}, {}</footer></main></body></html>\n",
-        escape(&table.place.version),
+        escape(&table.environment.version),
         escape(&table.date)
     )
 }
@@ -180,18 +180,18 @@ fn ceilings(table: &Table) -> Vec<(String, String)> {
     all
 }
 
-fn place(table: &Table) -> Vec<(String, String)> {
-    let place = &table.place;
+fn environment(table: &Table) -> Vec<(String, String)> {
+    let environment = &table.environment;
     let mut all = vec![
-        ("device".to_owned(), format!("{} ({})", place.device, place.hardware)),
-        ("driver".to_owned(), place.driver.clone()),
-        ("system".to_owned(), place.system.clone()),
-        ("processor".to_owned(), format!("{}, {} cores", place.processor, place.cores)),
-        ("version".to_owned(), place.version.clone()),
+        ("device".to_owned(), format!("{} ({})", environment.device, environment.hardware)),
+        ("driver".to_owned(), environment.driver.clone()),
+        ("system".to_owned(), environment.system.clone()),
+        ("processor".to_owned(), format!("{}, {} cores", environment.processor, environment.cores)),
+        ("version".to_owned(), environment.version.clone()),
         ("date".to_owned(), table.date.clone()),
     ];
     // By name, as a file has them.
-    let mut settings = place.settings.clone();
+    let mut settings = environment.settings.clone();
     settings.sort();
     all.extend(settings.into_iter().map(|(name, value)| (format!("setting {name}"), value)));
     all

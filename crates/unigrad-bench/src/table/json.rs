@@ -7,7 +7,7 @@ use super::{
     ceilings::Ceilings,
     row::{Measured, Outcome, Precision, RowResult, Table},
 };
-use crate::file::{place_from_json, place_to_json};
+use crate::file::{environment_from_json, environment_to_json};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use unigrad_tensor::{Error, Result};
@@ -134,7 +134,7 @@ fn ceilings_from_json(value: &Value) -> Result<Ceilings, Wrong> {
 pub fn to_json(table: &Table) -> Value {
     let rows: Vec<Value> = table.rows.iter().map(|row| row_to_json(row, &table.ceilings)).collect();
     json!({
-        "format": FORMAT, "version": VERSION, "date": table.date, "place": place_to_json(&table.place),
+        "format": FORMAT, "version": VERSION, "date": table.date, "place": environment_to_json(&table.environment),
         "ceilings": ceilings_to_json(&table.ceilings), "rows": rows,
     })
 }
@@ -164,7 +164,7 @@ fn parse(value: &Value) -> Result<Table, Wrong> {
         value["rows"].as_array().filter(|rows| rows.len() <= MOST_ROWS).ok_or_else(|| format!("rows: no list of at most {MOST_ROWS}"))?;
     let row = |(at, row)| row_from_json(row).map_err(|wrong| format!("rows[{at}].{wrong}"));
     Ok(Table {
-        place: place_from_json(&value["place"]).map_err(|wrong| format!("place.{wrong}"))?,
+        environment: environment_from_json(&value["place"]).map_err(|wrong| format!("place.{wrong}"))?,
         date: text(value, "date")?,
         ceilings: ceilings_from_json(&value["ceilings"]).map_err(|wrong| format!("ceilings.{wrong}"))?,
         rows: rows.iter().enumerate().map(row).collect::<Result<_, _>>()?,

@@ -1,6 +1,6 @@
 //! Rows of single kernels and of an optimizer's step.
 
-use super::row::{Plan, Precision, Row};
+use super::row::{Precision, Row, SizedRow};
 use crate::{
     case::{Case, Workload},
     networks::gpt2,
@@ -21,14 +21,14 @@ fn case(device: &Device, dtype: DType, shapes: &[Vec<usize>], result: impl Fn(&[
 }
 
 /// Rows that move bytes.
-fn moving(name: &str, section: &'static str, most: usize, plan: impl Fn(usize) -> Plan + 'static) -> Row {
-    Row { name: name.to_owned(), section, most, plan: Box::new(plan) }
+fn moving(name: &str, section: &'static str, most: usize, sized: impl Fn(usize) -> SizedRow + 'static) -> Row {
+    Row { name: name.to_owned(), section, most, sized: Box::new(sized) }
 }
 
 fn elementwise() -> Row {
     moving("elementwise_f32_1gib", "elementwise", 1 << 16, |divisor| {
         let n = (1 << 28) / divisor;
-        Plan {
+        SizedRow {
             memory: 24.0 * n as f64,
             flops: 0.0,
             bytes: 20.0 * n as f64,
@@ -54,7 +54,7 @@ fn rows() -> Vec<Row> {
         moving(name, "rows", 1 << 12, move |divisor| {
             let (rows, columns) = (65_536 / divisor, 4096);
             let bytes = (2 * 2 * rows * columns) as f64;
-            Plan {
+            SizedRow {
                 memory: 1.5 * bytes,
                 flops: 0.0,
                 bytes,
@@ -76,7 +76,7 @@ fn adamw() -> Vec<Row> {
         moving(name, "adamw", 1 << 12, move |divisor| {
             let each = each / divisor;
             let n = (count * each) as f64;
-            Plan {
+            SizedRow {
                 // New values stand beside the old ones at worst.
                 memory: 16.0 * n + 12.0 * n,
                 flops: 0.0,
@@ -102,7 +102,7 @@ fn product(name: &str, section: &'static str, most: usize, precision: Precision,
     moving(name, section, most, move |divisor| {
         let Product { a, b, sizes: [m, n, k], of } = sizes(divisor);
         let bytes = ((m * k + k * n + m * n) * dtype.size()) as f64;
-        Plan {
+        SizedRow {
             memory: 1.5 * bytes,
             flops: 2.0 * m as f64 * n as f64 * k as f64,
             bytes,
@@ -206,7 +206,7 @@ fn attention() -> Vec<Row> {
             let shape = [batch, heads, length, features];
             let n = (batch * heads * length * features) as f64;
             let forward = 2.0 * n * length as f64;
-            Plan {
+            SizedRow {
                 memory: 2.0 * n * if has_gradients { 14.0 } else { 6.0 },
                 flops: forward * if has_gradients { WITH_GRADIENTS } else { 1.0 },
                 // Queries, keys, values and the result; with gradients these again, with that of the result.

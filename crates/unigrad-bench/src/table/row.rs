@@ -1,7 +1,7 @@
 //! A row: what it does, what it needs, and what was measured of it.
 
 use super::ceilings::Ceilings;
-use crate::{case::Case, record::Place};
+use crate::{case::Case, record::Environment};
 use unigrad_device::Device;
 use unigrad_tensor::Result;
 
@@ -35,7 +35,7 @@ impl Precision {
 type Prepare = Box<dyn Fn(&Device) -> Result<Case>>;
 
 /// A row at one size.
-pub(super) struct Plan {
+pub(super) struct SizedRow {
     /// Bytes of the device's memory that it takes, roughly.
     pub(super) memory: f64,
     /// Operations of a step, and bytes that it must move; 0 where not known.
@@ -53,7 +53,7 @@ pub(super) struct Row {
     pub(super) section: &'static str,
     /// It can be made smaller by powers of two up to this.
     pub(super) most: usize,
-    pub(super) plan: Box<dyn Fn(usize) -> Plan>,
+    pub(super) sized: Box<dyn Fn(usize) -> SizedRow>,
 }
 
 /// What bounds a step.
@@ -74,7 +74,7 @@ impl std::fmt::Display for Bound {
     }
 }
 
-impl Plan {
+impl SizedRow {
     /// The least milliseconds that a step can take, and why; `None` where nothing is known.
     pub(super) fn least_ms(&self, ceilings: &Ceilings) -> Option<(f64, Bound)> {
         least_ms(self.flops, self.bytes, self.precision, ceilings)
@@ -190,7 +190,7 @@ impl RowResult {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// Where.
-    pub place: Place,
+    pub environment: Environment,
     /// When it began: `2026-01-31 12:00 UTC`.
     pub date: String,
     /// What the device does at most.

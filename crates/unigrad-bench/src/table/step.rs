@@ -1,9 +1,9 @@
 //! One row in this process: its first step, then steps that are timed in three ways.
 //!
-//! In: a device, a row's plan, seconds. Out: [`Measured`], but for what only another process can time.
+//! In: a device, a row at one size, seconds. Out: [`Measured`], but for what only another process can time.
 //! Always: what is made before does not count, but for the time to the first step; the peak is that of the steps, with all tensors that are alive.
 
-use super::row::{Measured, Plan, Precision};
+use super::row::{Measured, Precision, SizedRow};
 use crate::{
     statistics::median,
     timing::{others, settle, ticks},
@@ -28,10 +28,10 @@ const PROFILED: usize = 3;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// `first` hears of the end of the first step, and says whether to go on.
-pub(super) fn measure(device: Device, plan: &Plan, seconds: f64, first: &mut dyn FnMut() -> bool) -> Result<Option<Measured>> {
-    Config::set_allow_tf32(plan.precision == Precision::Tf32)?;
+pub(super) fn measure(device: Device, sized: &SizedRow, seconds: f64, first: &mut dyn FnMut() -> bool) -> Result<Option<Measured>> {
+    Config::set_allow_tf32(sized.precision == Precision::Tf32)?;
     manual_seed(42);
-    let mut case = (plan.prepare)(&device)?;
+    let mut case = (sized.prepare)(&device)?;
     let step = &mut case.step;
     settle()?;
     device.reset_peak();

@@ -1,7 +1,7 @@
 //! Tables as data: files of any content, pages of any text, rows whose processes end in every way.
 
 use super::{row::Bound, *};
-use crate::record::Place;
+use crate::record::Environment;
 use serde_json::Value;
 use std::{collections::BTreeMap, path::PathBuf};
 use unigrad_device::Device;
@@ -38,7 +38,8 @@ fn a_table() -> Table {
         others: 0.5,
         note: HOSTILE.to_owned(),
     };
-    let place = Place { hardware: HOSTILE.to_owned(), settings: vec![("threads".to_owned(), HOSTILE.to_owned())], ..Place::default() };
+    let environment =
+        Environment { hardware: HOSTILE.to_owned(), settings: vec![("threads".to_owned(), HOSTILE.to_owned())], ..Environment::default() };
     let ceilings =
         Ceilings { copy: 100.0, map: 90.0, read: 80.0, products: [(50.0, 64), (60.0, 128), (200.0, 256), (0.0, 0)], fma: Some(55.0) };
     let rows = vec![
@@ -46,7 +47,7 @@ fn a_table() -> Table {
         row("skipped", Outcome::Skipped(HOSTILE.to_owned())),
         row("failed", Outcome::Failed(HOSTILE.to_owned())),
     ];
-    Table { place, date: "2026-01-31 12:00 UTC".to_owned(), ceilings, rows }
+    Table { environment, date: "2026-01-31 12:00 UTC".to_owned(), ceilings, rows }
 }
 
 #[test]

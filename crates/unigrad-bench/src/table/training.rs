@@ -2,7 +2,7 @@
 
 use super::{
     kernels::ADAM_BYTES,
-    row::{Plan, Precision, Row},
+    row::{Precision, Row, SizedRow},
 };
 use crate::{
     case::Case,
@@ -40,10 +40,10 @@ struct Small {
 fn small(of: Small, batch: usize, is_replayed: bool) -> Row {
     let suffix = if is_replayed { "_replay" } else { "" };
     let name = format!("{}_tf32_b{batch}{suffix}", of.name);
-    let plan = move |divisor: usize| {
+    let sized = move |divisor: usize| {
         let batch = batch / divisor;
         let (items, item) = of.items;
-        Plan {
+        SizedRow {
             memory: 256.0 * MIB + 16.0 * of.parameters + batch as f64 * 8.0 * MIB,
             flops: STEP * of.flops * batch as f64,
             bytes: ADAM_BYTES * of.parameters,
@@ -63,7 +63,7 @@ fn small(of: Small, batch: usize, is_replayed: bool) -> Row {
             }),
         }
     };
-    Row { name, section: of.name, most: batch, plan: Box::new(plan) }
+    Row { name, section: of.name, most: batch, sized: Box::new(sized) }
 }
 
 fn smalls() -> Vec<Row> {
@@ -135,9 +135,9 @@ fn gpt2(name: &str, section: &'static str, batch: usize, precision: Precision, s
         Precision::Bf16 => 0.6 * GIB,
         Precision::Fp8 => 0.8 * GIB,
     };
-    let plan = move |divisor: usize| {
+    let sized = move |divisor: usize| {
         let batch = batch / divisor;
-        Plan {
+        SizedRow {
             memory: 3.0 * GIB + each * batch as f64,
             flops: sizes.step_flops(batch),
             bytes: ADAM_BYTES * sizes.parameters(),
@@ -151,7 +151,7 @@ fn gpt2(name: &str, section: &'static str, batch: usize, precision: Precision, s
             }),
         }
     };
-    Row { name: name.to_owned(), section, most: batch, plan: Box::new(plan) }
+    Row { name: name.to_owned(), section, most: batch, sized: Box::new(sized) }
 }
 
 fn gpt2s() -> Vec<Row> {
@@ -170,9 +170,9 @@ fn gpt2s() -> Vec<Row> {
 
 fn resnet50() -> Row {
     let (sizes, batch) = (resnet::FIFTY, 256);
-    let plan = move |divisor: usize| {
+    let sized = move |divisor: usize| {
         let batch = batch / divisor;
-        Plan {
+        SizedRow {
             memory: GIB + 0.09 * GIB * batch as f64,
             flops: STEP * sizes.forward_flops() * batch as f64,
             bytes: 0.0,
@@ -186,7 +186,7 @@ fn resnet50() -> Row {
             }),
         }
     };
-    Row { name: "resnet50_bf16_b256".to_owned(), section: "resnet", most: batch, plan: Box::new(plan) }
+    Row { name: "resnet50_bf16_b256".to_owned(), section: "resnet", most: batch, sized: Box::new(sized) }
 }
 
 /// The position of decoding.
@@ -196,7 +196,7 @@ fn decoders() -> Vec<Row> {
     let sizes = decoder::SEVEN_B;
     let row = |name: &str, section: &'static str, batch: usize, position: usize, length: usize| {
         let dtype = DType::BF16;
-        let plan = move |_divisor: usize| Plan {
+        let sized = move |_divisor: usize| SizedRow {
             memory: sizes.weight_bytes(dtype) + sizes.cache_bytes(batch, sizes.context, dtype) + 1.5 * GIB,
             flops: sizes.step_flops(batch, position, length),
             // Weights once, and the keys and values that are seen.
@@ -209,7 +209,7 @@ fn decoders() -> Vec<Row> {
             }),
         };
         // A smaller one would be another network.
-        Row { name: name.to_owned(), section, most: 1, plan: Box::new(plan) }
+        Row { name: name.to_owned(), section, most: 1, sized: Box::new(sized) }
     };
     vec![
         row("decode_7b_bf16_b1", "decode_7b", 1, POSITION, 1),

@@ -110,7 +110,7 @@ fn print_head(options: &Bench, table: &Table) {
         return say!("{}", table::to_json(&Table { rows: Vec::new(), ..table.clone() }));
     }
     let of = &table.ceilings;
-    say!("{} ({}), {}", table.place.device, table.place.hardware, table.date);
+    say!("{} ({}), {}", table.environment.device, table.environment.hardware, table.date);
     say!("ceilings: copy {:.1} GB/s, map {:.1}, sum {:.1}{}", of.copy, of.map, of.read, products(of));
 }
 

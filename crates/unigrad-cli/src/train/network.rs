@@ -27,7 +27,7 @@ use unigrad::{
 const TEST: f64 = 0.2;
 
 /// What differs between the kinds of data.
-struct Plan {
+struct NetworkRun {
     folder: std::path::PathBuf,
     data: Prepared,
     /// Its fingerprint.
@@ -69,7 +69,7 @@ pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
     }
     settings.extend([("data", options.data.display().to_string()), ("target", target), ("hidden", hidden)]);
     let network = built(network, &data, &config, common)?;
-    run(Plan { folder, data, print, network, config, settings, saved }, common)
+    run(NetworkRun { folder, data, print, network, config, settings, saved }, common)
 }
 
 pub(crate) fn images(options: &ImageFiles) -> Result<(), Failure> {
@@ -98,7 +98,7 @@ pub(crate) fn images(options: &ImageFiles) -> Result<(), Failure> {
     network = network.adaptive_avg_pool2d(1).flatten();
     settings.extend([("data", options.folder.display().to_string()), ("size", size.to_string()), ("grey", grey.to_string())]);
     let network = built(network, &data, &config, common)?;
-    run(Plan { folder, data, print, network, config, settings, saved }, common)
+    run(NetworkRun { folder, data, print, network, config, settings, saved }, common)
 }
 
 pub(crate) fn config(options: &Config) -> Result<(), Failure> {
@@ -134,7 +134,7 @@ pub(crate) fn config(options: &Config) -> Result<(), Failure> {
     let data = parsed.data.read(parsed.train.seed)?;
     let network = parsed.build(&data, &device)?;
     let config = parsed.train.clone();
-    run(Plan { folder, data, print, network, config, settings, saved }, common)
+    run(NetworkRun { folder, data, print, network, config, settings, saved }, common)
 }
 
 /// Settings that `csv` and `images` share; defaults are epochs and batch, and the rate.
@@ -171,8 +171,8 @@ fn built(network: NetworkBuilder, data: &Prepared, config: &TrainingConfig, comm
     Ok(network)
 }
 
-fn run(plan: Plan, common: &Common) -> Result<(), Failure> {
-    let Plan { folder, data, print, mut network, config, settings, saved } = plan;
+fn run(plan: NetworkRun, common: &Common) -> Result<(), Failure> {
+    let NetworkRun { folder, data, print, mut network, config, settings, saved } = plan;
     let (checkpoint, lock) = saved.map_or((None, None), |saved| (Some(saved.checkpoint), Some(saved.lock)));
     let mut notes: Vec<String> = checkpoint.iter().map(|_| "resumed".to_owned()).collect();
     let device = *network.device();

@@ -13,7 +13,7 @@
 //! Metal, OpenCL and WebGPU pass scalars by value with each launch.
 
 use super::{GpuDevice, lock};
-use crate::{Backend, BlockWord, Bound, Lowered, Range, StepArg};
+use crate::{Backend, BlockWord, Bound, Lowered, ProgramArg, Range};
 use std::sync::{Arc, MutexGuard};
 use unigrad_device::Error;
 use unigrad_ir::{Builder, Program};
@@ -70,7 +70,7 @@ pub(super) fn lay_out(lowered: &Lowered) -> (Vec<usize>, Vec<Option<BlockWord>>)
     for step in &lowered.steps {
         starts.push(all.len());
         for arg in &step.args {
-            if let StepArg::Block(words) = arg {
+            if let ProgramArg::Block(words) = arg {
                 all.extend(words.iter().copied().map(Some));
                 all.resize(all.len().next_multiple_of(ALIGNMENT), None);
             }
@@ -80,8 +80,8 @@ pub(super) fn lay_out(lowered: &Lowered) -> (Vec<usize>, Vec<Option<BlockWord>>)
 }
 
 /// Where a block parameter's words begin, of a step whose words begin at `start`, behind those of the parameters before it.
-pub(super) fn behind(start: usize, before: &[StepArg]) -> usize {
-    let words = before.iter().map(|arg| if let StepArg::Block(words) = arg { words.len() } else { 0 });
+pub(super) fn behind(start: usize, before: &[ProgramArg]) -> usize {
+    let words = before.iter().map(|arg| if let ProgramArg::Block(words) = arg { words.len() } else { 0 });
     start + words.map(|words| words.next_multiple_of(ALIGNMENT)).sum::<usize>()
 }
 

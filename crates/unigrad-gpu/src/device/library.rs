@@ -5,7 +5,7 @@
 
 use super::{GpuDevice, GpuExecutable};
 use crate::{
-    As, Backend, Convolution, ConvolutionOperands, Norm, NormOperands, Offer, Operands, Product, Range, StepArg, Taken, Work,
+    As, Backend, Convolution, ConvolutionOperands, Norm, NormOperands, Offer, Operands, Product, ProgramArg, Range, Taken, Work,
     deep_stack::with_room,
     lower::{self, ConvolutionPlaces, Factor, NormPlaces, Places},
 };
@@ -113,13 +113,13 @@ impl<B: Backend> GpuDevice<B> {
         let inside = |at: usize| Range { handle: scratch, offset: program.scratch_at[at], len: program.lowered.scratch[at] };
         let workspace = inside(library.workspace);
         let missing = || self.refuse(&program.name, "a launch passes fewer arguments than the kernel has");
-        let place = |place: &StepArg| match place {
-            StepArg::Arg(at) => args.get(*at).copied().ok_or_else(missing),
-            StepArg::Scratch(at) => Ok(inside(*at)),
-            StepArg::Status | StepArg::StatusSlot | StepArg::Scalar(..) | StepArg::Word(_) => Err(missing()),
-            StepArg::Block(_) | StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) => Err(missing()),
+        let place = |place: &ProgramArg| match place {
+            ProgramArg::Arg(at) => args.get(*at).copied().ok_or_else(missing),
+            ProgramArg::Scratch(at) => Ok(inside(*at)),
+            ProgramArg::Status | ProgramArg::StatusSlot | ProgramArg::Scalar(..) | ProgramArg::Word(_) => Err(missing()),
+            ProgramArg::Block(_) | ProgramArg::Table(_) | ProgramArg::ScalarTable(_) | ProgramArg::WordTable(_) => Err(missing()),
         };
-        let maybe = |at: &Option<StepArg>| at.as_ref().map(place).transpose();
+        let maybe = |at: &Option<ProgramArg>| at.as_ref().map(place).transpose();
         let factor = |scale: &Factor| match scale {
             Factor::One => Ok(1.0),
             Factor::Number(factor) => Ok(*factor),

@@ -24,7 +24,7 @@ const MOST_RESTLESS: usize = 3;
 /// What a run queues: one of the programs' steps, or the library's part of a launch.
 #[derive(Clone, Copy)]
 pub(super) enum Node {
-    Step(usize),
+    ProgramLaunch(usize),
     Library(usize),
 }
 
@@ -171,7 +171,7 @@ impl<B: Backend> GpuDevice<B> {
         work: impl FnOnce(Kept<'_, B::Module>) -> Result<bool, Error>,
     ) -> Result<bool, Error> {
         match node {
-            Node::Step(step) => {
+            Node::ProgramLaunch(step) => {
                 let (module, grid) = &steps.modules[step];
                 work(Kept::Program(module, *grid, &state.bound[step]))
             }

@@ -13,7 +13,7 @@ use super::{
     replay::{Node, Replaying},
 };
 use crate::{
-    Backend, BlockWord, Bound, Part, Range, StepArg,
+    Backend, BlockWord, Bound, Part, ProgramArg, Range,
     faults::Faults,
     taints::{LaunchId, Outcome, Traced},
 };
@@ -286,13 +286,13 @@ impl<B: Backend> GpuDevice<B> {
             }
             let next = library.as_ref().map_or(first, |part| part.next);
             let steps = first..prepared.modules.len();
-            prepared.nodes.extend((first..next).map(Node::Step));
+            prepared.nodes.extend((first..next).map(Node::ProgramLaunch));
             if library.is_some() {
                 let node = prepared.nodes.len();
                 prepared.nodes.push(Node::Library(prepared.launches.len()));
                 prepared.patches.library(node, launch);
             }
-            prepared.nodes.extend((next..steps.end).map(Node::Step));
+            prepared.nodes.extend((next..steps.end).map(Node::ProgramLaunch));
             prepared.n_block += program.block.len();
             prepared.scratch_bytes = prepared.scratch_bytes.max(program.scratch_bytes);
             prepared.n_reporting += usize::from(program.reports);
@@ -317,7 +317,7 @@ impl<B: Backend> GpuDevice<B> {
         prepared.outcome = Outcome::new(traced.into_iter(), prepared.n_entries, temporary);
         state.node_of = vec![0; prepared.modules.len()];
         for (at, node) in prepared.nodes.iter().enumerate() {
-            if let Node::Step(step) = node {
+            if let Node::ProgramLaunch(step) = node {
                 state.node_of[*step] = at;
             }
         }
@@ -337,7 +337,7 @@ impl<B: Backend> GpuDevice<B> {
         &self,
         program: &GpuExecutable<B>,
         launch: &Launch,
-        (arg, dtype): (&StepArg, DType),
+        (arg, dtype): (&ProgramArg, DType),
         (place, block_at): (Parameter, usize),
         patches: &mut Patches,
     ) -> Result<Bound, Error> {
@@ -346,28 +346,28 @@ impl<B: Backend> GpuDevice<B> {
         let find = |at: &usize| launch.args.get(*at).copied().ok_or_else(missing);
         let word = |at: &usize| launch.scalars.get(*at).copied().ok_or_else(missing);
         Ok(match arg {
-            StepArg::Arg(at) => {
+            ProgramArg::Arg(at) => {
                 patches.entry(place, find(at)?);
                 Bound::Buffer(NOTHING)
             }
-            StepArg::Scratch(at) => {
+            ProgramArg::Scratch(at) => {
                 patches.scratch.push((place, program.scratch_at[*at], program.lowered.scratch[*at]));
                 Bound::Buffer(NOTHING)
             }
-            StepArg::Status => {
+            ProgramArg::Status => {
                 patches.status.push(place);
                 Bound::Buffer(NOTHING)
             }
-            StepArg::StatusSlot => {
+            ProgramArg::StatusSlot => {
                 patches.slot(Target::Parameter(place)).ok_or_else(no_slots)?;
                 Bound::Scalar(dtype, 0)
             }
-            StepArg::Scalar(at, part) => {
+            ProgramArg::Scalar(at, part) => {
                 patches.word(Target::Parameter(place), word(at)?, *part);
                 Bound::Scalar(dtype, 0)
             }
-            StepArg::Word(word) => Bound::Scalar(dtype, *word),
-            StepArg::Block(words) => {
+            ProgramArg::Word(word) => Bound::Scalar(dtype, *word),
+            ProgramArg::Block(words) => {
                 for (at, what) in words.iter().enumerate() {
                     let target = Target::Block(block_at + at);
                     match what {
@@ -379,19 +379,19 @@ impl<B: Backend> GpuDevice<B> {
                 patches.blocks.push((place, offset, len));
                 Bound::Buffer(NOTHING)
             }
-            StepArg::Table(all) => {
+            ProgramArg::Table(all) => {
                 for (element, at) in all.iter().enumerate() {
                     patches.entry(Parameter { element, ..place }, find(at)?);
                 }
                 Bound::Table(vec![NOTHING; all.len()])
             }
-            StepArg::ScalarTable(all) => {
+            ProgramArg::ScalarTable(all) => {
                 for (element, at) in all.iter().enumerate() {
                     patches.word(Target::Parameter(Parameter { element, ..place }), word(at)?, Part::Whole);
                 }
                 Bound::ScalarTable(dtype, vec![0; all.len()])
             }
-            StepArg::WordTable(words) => Bound::ScalarTable(dtype, words.clone()),
+            ProgramArg::WordTable(words) => Bound::ScalarTable(dtype, words.clone()),
         })
     }
 

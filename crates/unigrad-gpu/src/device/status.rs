@@ -14,7 +14,7 @@ use crate::{
 use std::sync::Arc;
 use unigrad_device::{Error, MappedWords};
 
-/// Bytes of a launch's words, and of all of a queue's; see [`crate::StepArg::Status`].
+/// Bytes of a launch's words, and of all of a queue's; see [`crate::ProgramArg::Status`].
 pub(crate) const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
 pub(crate) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
 

@@ -1,6 +1,6 @@
 //! How the families without regions spread their work: threads, grids of any size, index types, accumulators.
 
-use super::{Signature, Step, Unsupported};
+use super::{ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::Arg;
 use unigrad_scalar::{BinaryOp, DType, Literal};
@@ -96,7 +96,7 @@ pub(crate) fn for_each(
     n: usize,
     index: DType,
     body: impl FnOnce(&mut Builder, Value),
-) -> Result<Step, Unsupported> {
+) -> Result<ProgramLaunch, Unsupported> {
     let threads = sig.b.program().threads();
     let line = Line::new(n.div_ceil(threads as usize), target)?;
     let count = sig.word("count", index, n as u64);

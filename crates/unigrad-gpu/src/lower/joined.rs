@@ -4,7 +4,7 @@
 //! Always: each kernel's result is what it is alone, bit for bit: it only has as many threads in a workgroup as the others.
 //! Never: joins what leaves a limit of the target; then there are more steps.
 
-use super::{Lowered, Step, StepArg, Unsupported, by_kind, region};
+use super::{Lowered, ProgramArg, ProgramLaunch, Unsupported, by_kind, region};
 use unigrad_ir::{Program, Target, join, validate};
 use unigrad_kernel::Joined;
 
@@ -24,7 +24,7 @@ pub(super) fn lower(joined: &Joined, target: &Target) -> Result<Lowered, Unsuppo
     let mut together = Vec::new();
     for round in 0..rounds {
         // The steps that are one by now, and what that is.
-        let mut some: Vec<(Vec<&Step>, Step)> = Vec::new();
+        let mut some: Vec<(Vec<&ProgramLaunch>, ProgramLaunch)> = Vec::new();
         for step in (0..joined.parts.len()).filter_map(|part| steps(part).get(round)).filter(|step| !step.grid.contains(&0)) {
             let place = some.iter_mut().find_map(|(of, one)| {
                 of.push(step);
@@ -49,7 +49,7 @@ pub(super) fn lower(joined: &Joined, target: &Target) -> Result<Lowered, Unsuppo
 }
 
 /// Steps as one, if a launch can do them all.
-fn beside_each_other(steps: &[&Step], target: &Target) -> Option<Step> {
+fn beside_each_other(steps: &[&ProgramLaunch], target: &Target) -> Option<ProgramLaunch> {
     let mut groups = 0u32;
     for step in steps {
         let [along, 1, 1] = step.grid else { return None };
@@ -62,6 +62,6 @@ fn beside_each_other(steps: &[&Step], target: &Target) -> Option<Step> {
     let program = join(&format!("{}_and_more", programs.first()?.name), &programs)?;
     validate(&program, target).ok()?;
     let args = steps.iter().flat_map(|step| step.args.iter().cloned());
-    let counts = steps.iter().map(|step| StepArg::Word(step.grid[0].into()));
-    Some(Step { program, grid: [groups, 1, 1], args: args.chain(counts).collect() })
+    let counts = steps.iter().map(|step| ProgramArg::Word(step.grid[0].into()));
+    Some(ProgramLaunch { program, grid: [groups, 1, 1], args: args.chain(counts).collect() })
 }

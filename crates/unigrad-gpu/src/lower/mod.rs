@@ -55,7 +55,7 @@ impl Part {
 pub enum BlockWord {
     /// The lower ([`Part::Whole`], [`Part::Low`]) or upper 32 bits of the kernel's run-time scalar at this position.
     Scalar(usize, Part),
-    /// See [`StepArg::StatusSlot`].
+    /// See [`ProgramArg::StatusSlot`].
     StatusSlot,
 }
 
@@ -71,7 +71,7 @@ impl BlockWord {
 
 /// What a step passes for a parameter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum StepArg {
+pub enum ProgramArg {
     /// The kernel's buffer argument at this position.
     Arg(usize),
     /// The scratch buffer at this position of [`Lowered::scratch`].
@@ -96,20 +96,20 @@ pub enum StepArg {
 
 /// One launch of one program.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Step {
+pub struct ProgramLaunch {
     /// What to run.
     pub program: Program,
     /// Workgroups per axis; a step with an extent of 0 is left out.
     pub grid: [u32; 3],
     /// One per parameter.
-    pub args: Vec<StepArg>,
+    pub args: Vec<ProgramArg>,
 }
 
 /// A kernel as launches.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Lowered {
     /// In order; each sees what those before wrote.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ProgramLaunch>,
     /// Bytes of the scratch buffers that the steps share; undefined contents at first.
     pub scratch: Vec<usize>,
 }
@@ -118,22 +118,22 @@ impl Lowered {
     /// These steps, then those of a kernel whose arguments and scalars come after the first `n_args` and `n_scalars` of the launch.
     fn then(mut self, next: Lowered, n_args: usize, n_scalars: usize) -> Lowered {
         let n_scratch = self.scratch.len();
-        let moved = |arg: StepArg| match arg {
-            StepArg::Arg(at) => StepArg::Arg(at + n_args),
-            StepArg::Scratch(at) => StepArg::Scratch(at + n_scratch),
-            StepArg::Scalar(at, part) => StepArg::Scalar(at + n_scalars, part),
-            StepArg::Block(mut words) => {
+        let moved = |arg: ProgramArg| match arg {
+            ProgramArg::Arg(at) => ProgramArg::Arg(at + n_args),
+            ProgramArg::Scratch(at) => ProgramArg::Scratch(at + n_scratch),
+            ProgramArg::Scalar(at, part) => ProgramArg::Scalar(at + n_scalars, part),
+            ProgramArg::Block(mut words) => {
                 words.iter_mut().for_each(|word| match word {
                     BlockWord::Scalar(at, _) => *at += n_scalars,
                     BlockWord::StatusSlot => {}
                 });
-                StepArg::Block(words)
+                ProgramArg::Block(words)
             }
-            StepArg::Table(at) => StepArg::Table(at.into_iter().map(|at| at + n_args).collect()),
-            StepArg::ScalarTable(at) => StepArg::ScalarTable(at.into_iter().map(|at| at + n_scalars).collect()),
-            same @ (StepArg::Status | StepArg::StatusSlot | StepArg::Word(_) | StepArg::WordTable(_)) => same,
+            ProgramArg::Table(at) => ProgramArg::Table(at.into_iter().map(|at| at + n_args).collect()),
+            ProgramArg::ScalarTable(at) => ProgramArg::ScalarTable(at.into_iter().map(|at| at + n_scalars).collect()),
+            same @ (ProgramArg::Status | ProgramArg::StatusSlot | ProgramArg::Word(_) | ProgramArg::WordTable(_)) => same,
         };
-        self.steps.extend(next.steps.into_iter().map(|step| Step { args: step.args.into_iter().map(moved).collect(), ..step }));
+        self.steps.extend(next.steps.into_iter().map(|step| ProgramLaunch { args: step.args.into_iter().map(moved).collect(), ..step }));
         self.scratch.extend(next.scratch);
         self
     }

@@ -3,7 +3,7 @@
 //! In: a region with rows. Out: its words, and which of the kernel's arguments they are about; none if an instruction is of no formula.
 //! Always: what the region rounds, the library rounds. Never: a guess, or a part of what the region does.
 
-use super::StepArg;
+use super::ProgramArg;
 use crate::{Activation, Formula, Norm, ROW_AXES, Rows};
 use unigrad_kernel::{Index, InstOp, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
@@ -19,14 +19,14 @@ pub(crate) struct NormWay {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)]
 pub(crate) struct NormPlaces {
-    pub(crate) x: StepArg,
-    pub(crate) weight: Option<StepArg>,
-    pub(crate) bias: Option<StepArg>,
-    pub(crate) y: Option<StepArg>,
-    pub(crate) normed: Option<StepArg>,
-    pub(crate) mean: Option<StepArg>,
-    pub(crate) variance: Option<StepArg>,
-    pub(crate) root: Option<StepArg>,
+    pub(crate) x: ProgramArg,
+    pub(crate) weight: Option<ProgramArg>,
+    pub(crate) bias: Option<ProgramArg>,
+    pub(crate) y: Option<ProgramArg>,
+    pub(crate) normed: Option<ProgramArg>,
+    pub(crate) mean: Option<ProgramArg>,
+    pub(crate) variance: Option<ProgramArg>,
+    pub(crate) root: Option<ProgramArg>,
 }
 
 /// An argument, and where it is read or written.
@@ -156,7 +156,7 @@ pub(crate) fn norm(region: &Region) -> Option<NormWay> {
         root: None,
         compute: dtype.compute(),
     };
-    let place = |at: At<'_>| StepArg::Arg(at.0 as usize);
+    let place = |at: At<'_>| ProgramArg::Arg(at.0 as usize);
     let mut places = NormPlaces { x: place(x), weight: None, bias: None, y: None, normed: None, mean: None, variance: None, root: None };
     let mut plain: Option<(Normed<'_>, At<'_>)> = None;
     for (form, at) in &stores {

@@ -5,7 +5,7 @@
 //! elements goes to a workgroup, tile by tile. Where a sum of floats is carried over many additions, it keeps what they lose.
 
 use super::{
-    Lowered, Signature, Step, Unsupported,
+    Lowered, ProgramLaunch, Signature, Unsupported,
     distribute::{
         Line, Operand, ScratchBuffers, accumulator, check_dtype, div_rem, for_each, identity, index_dtype, mul_add, mul_const_add,
         on_accumulators, threads,
@@ -56,7 +56,7 @@ pub(super) struct Spec {
 }
 
 /// The launches of a scan.
-pub(super) fn steps(spec: Spec, target: &Target, scratch: &mut ScratchBuffers) -> Result<Vec<Step>, Unsupported> {
+pub(super) fn steps(spec: Spec, target: &Target, scratch: &mut ScratchBuffers) -> Result<Vec<ProgramLaunch>, Unsupported> {
     let Spec { outer, len, inner, .. } = spec;
     if outer * len * inner == 0 {
         return Ok(Vec::new());
@@ -182,7 +182,7 @@ impl ScanWork {
     }
 
     /// A thread per chunk.
-    fn by_thread(&self, target: &Target, totals_only: bool) -> Result<Step, Unsupported> {
+    fn by_thread(&self, target: &Target, totals_only: bool) -> Result<ProgramLaunch, Unsupported> {
         let mut sig = Signature::new(if totals_only { "scan_totals" } else { "scan" }, [threads(target, 128), 1, 1]);
         let n = self.open(&mut sig, totals_only);
         let items = self.spec.outer * self.n_chunks * self.spec.inner;
@@ -217,7 +217,7 @@ impl ScanWork {
     }
 
     /// A workgroup per chunk, or for several short lines.
-    fn by_group(&self, target: &Target, totals_only: bool) -> Result<Step, Unsupported> {
+    fn by_group(&self, target: &Target, totals_only: bool) -> Result<ProgramLaunch, Unsupported> {
         let ScanWork { along, index, .. } = *self;
         let dtype = accumulator(self.spec.x.dtype());
         let side = if self.n_chunks == 1 { (threads(target, 128) / along).max(1) } else { 1 };

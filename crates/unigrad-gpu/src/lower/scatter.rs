@@ -7,7 +7,7 @@
 //! Where runs can be long, whole chunks of them are combined beforehand.
 
 use super::{
-    Lowered, Signature, Step, Unsupported,
+    Lowered, ProgramLaunch, Signature, Unsupported,
     distribute::{
         Operand, ScratchBuffers, accumulator, check_dtype, for_each, identity, index_dtype, mul_const_add, on_accumulators, threads,
         too_large,
@@ -75,7 +75,7 @@ pub(super) fn lower(kernel: &Scatter, target: &Target) -> Result<Lowered, Unsupp
 }
 
 /// Lets the output be the base, unless it is.
-fn start(kernel: &Scatter, target: &Target, n: usize) -> Result<Option<Step>, Unsupported> {
+fn start(kernel: &Scatter, target: &Target, n: usize) -> Result<Option<ProgramLaunch>, Unsupported> {
     let index = index_dtype(target, n)?;
     let mut sig = Signature::new("scatter_base", [threads(target, 256), 1, 1]);
     let arg = |write| Arg { dtype: kernel.dtype, len: n, write };
@@ -219,7 +219,7 @@ impl<'a> ScatterWork<'a> {
     }
 
     /// Checks each index and writes what it counts from the start.
-    fn find_targets(&self, target: &Target) -> Result<Step, Unsupported> {
+    fn find_targets(&self, target: &Target) -> Result<ProgramLaunch, Unsupported> {
         let mut sig = Signature::new("scatter_targets", [threads(target, 128), 1, 1]);
         sig.made_for(target);
         let index = self.index().open(&mut sig, "index", false);
@@ -312,7 +312,7 @@ impl<'a> ScatterWork<'a> {
     }
 
     /// Short lines: who has no equal before (to set: after) it combines all that come after.
-    fn combine_few(&self, target: &Target) -> Result<Step, Unsupported> {
+    fn combine_few(&self, target: &Target) -> Result<ProgramLaunch, Unsupported> {
         let mut sig = Signature::new("scatter_few", [threads(target, 128), 1, 1]);
         let src = self.src.open(&mut sig, "src", false);
         let out = self.out.open(&mut sig, "y", true);
@@ -356,7 +356,7 @@ impl<'a> ScatterWork<'a> {
     }
 
     /// Sorted lines: the first (to set: the last) of each run combines it.
-    fn combine_sorted(&self, target: &Target, sorted: &Pairs, chunks: Option<&Chunks>) -> Result<Step, Unsupported> {
+    fn combine_sorted(&self, target: &Target, sorted: &Pairs, chunks: Option<&Chunks>) -> Result<ProgramLaunch, Unsupported> {
         let mut sig = Signature::new("scatter_runs", [threads(target, 128), 1, 1]);
         let src = self.src.open(&mut sig, "src", false);
         let out = self.out.open(&mut sig, "y", true);
@@ -445,7 +445,7 @@ impl<'a> ScatterWork<'a> {
     }
 
     /// Combines each chunk of a sorted line that lies in one run as a whole.
-    fn combine_chunks(&self, target: &Target, sorted: &Pairs, op: BinaryOp, chunks: &Chunks) -> Result<Step, Unsupported> {
+    fn combine_chunks(&self, target: &Target, sorted: &Pairs, op: BinaryOp, chunks: &Chunks) -> Result<ProgramLaunch, Unsupported> {
         let mut sig = Signature::new("scatter_chunks", [threads(target, 128), 1, 1]);
         let src = self.src.open(&mut sig, "src", false);
         let targets = sorted.words[0].open(&mut sig, "targets", false);

@@ -3,7 +3,7 @@
 //! What differs from run to run (scalars, positions, seeds, the slot for reports) is passed by value, or where the target wants it so
 //! loaded from one block of words at constant offsets; what lowering decided is always passed by value.
 
-use super::{BlockWord, Part, Step, StepArg};
+use super::{BlockWord, Part, ProgramArg, ProgramLaunch};
 use crate::faults::{CHECKS_WORD, SLOT_WORDS};
 use unigrad_ir::{AtomicOp, Builder, Place, Target, Value};
 use unigrad_kernel::Arg;
@@ -13,7 +13,7 @@ use unigrad_scalar::{BinaryOp, DType};
 #[derive(Debug)]
 pub(crate) struct Signature {
     pub(crate) b: Builder,
-    args: Vec<StepArg>,
+    args: Vec<ProgramArg>,
     index_error: Option<IndexError>,
     in_block: bool,
     block: Option<Block>,
@@ -89,7 +89,7 @@ impl Signature {
             Some(block) => block,
             none => {
                 let (parameter, place) = (self.args.len(), self.b.buffer("block", DType::U32));
-                self.args.push(StepArg::Block(Vec::new()));
+                self.args.push(ProgramArg::Block(Vec::new()));
                 none.insert(Block { parameter, place, words: Vec::new() })
             }
         };
@@ -108,19 +108,19 @@ impl Signature {
 
     /// The kernel's buffer argument `at`.
     pub(crate) fn arg(&mut self, name: &str, at: usize, arg: &Arg) -> Place {
-        self.args.push(StepArg::Arg(at));
+        self.args.push(ProgramArg::Arg(at));
         if arg.write { self.b.buffer_mut(name, arg.dtype) } else { self.b.buffer(name, arg.dtype) }
     }
 
     /// Scratch buffer `at` of the kernel.
     pub(crate) fn scratch(&mut self, name: &str, at: usize, dtype: DType, write: bool) -> Place {
-        self.args.push(StepArg::Scratch(at));
+        self.args.push(ProgramArg::Scratch(at));
         if write { self.b.buffer_mut(name, dtype) } else { self.b.buffer(name, dtype) }
     }
 
     /// A number known now, passed at the launch so that one program serves many.
     pub(crate) fn word(&mut self, name: &str, dtype: DType, raw: u64) -> Value {
-        self.args.push(StepArg::Word(raw));
+        self.args.push(ProgramArg::Word(raw));
         self.b.scalar(name, dtype)
     }
 
@@ -134,7 +134,7 @@ impl Signature {
             let high = self.load_word(BlockWord::Scalar(at, Part::High));
             return joined(&mut self.b, low, high, dtype);
         }
-        self.args.push(StepArg::Scalar(at, Part::Whole));
+        self.args.push(ProgramArg::Scalar(at, Part::Whole));
         self.b.scalar(name, dtype)
     }
 
@@ -143,9 +143,9 @@ impl Signature {
         if self.in_block {
             return [Part::Low, Part::High].map(|part| self.load_word(BlockWord::Scalar(at, part)));
         }
-        self.args.push(StepArg::Scalar(at, Part::Low));
+        self.args.push(ProgramArg::Scalar(at, Part::Low));
         let low = self.b.scalar(&format!("{name}_lo"), DType::U32);
-        self.args.push(StepArg::Scalar(at, Part::High));
+        self.args.push(ProgramArg::Scalar(at, Part::High));
         [low, self.b.scalar(&format!("{name}_hi"), DType::U32)]
     }
 
@@ -155,14 +155,14 @@ impl Signature {
             let low = self.load_word(BlockWord::Scalar(at, Part::Low));
             return self.b.bitcast(low, DType::I32);
         }
-        self.args.push(StepArg::Scalar(at, Part::Low));
+        self.args.push(ProgramArg::Scalar(at, Part::Low));
         self.b.scalar(name, DType::I32)
     }
 
     /// A table of the kernel's buffer arguments.
     pub(crate) fn table(&mut self, name: &str, dtype: DType, write: bool, args: Vec<usize>) -> u32 {
         let count = args.len() as u32;
-        self.args.push(StepArg::Table(args));
+        self.args.push(ProgramArg::Table(args));
         self.b.table(name, dtype, count, write)
     }
 
@@ -170,7 +170,7 @@ impl Signature {
     pub(crate) fn scalar_table(&mut self, name: &str, dtype: DType, scalars: Vec<usize>) -> ScalarTable {
         let count = scalars.len();
         if !self.in_block {
-            self.args.push(StepArg::ScalarTable(scalars));
+            self.args.push(ProgramArg::ScalarTable(scalars));
             return ScalarTable::Passed(self.b.scalar_table(name, dtype, count as u32));
         }
         let halves = if dtype.size() == 8 { &[Part::Low, Part::High][..] } else { &[Part::Low] };
@@ -188,7 +188,7 @@ impl Signature {
     /// A table of numbers known now.
     pub(crate) fn word_table(&mut self, name: &str, dtype: DType, words: Vec<u64>) -> u32 {
         let count = words.len() as u32;
-        self.args.push(StepArg::WordTable(words));
+        self.args.push(ProgramArg::WordTable(words));
         self.b.scalar_table(name, dtype, count)
     }
 
@@ -197,23 +197,23 @@ impl Signature {
         if let Some(error) = self.index_error {
             return error;
         }
-        self.args.push(StepArg::Status);
+        self.args.push(ProgramArg::Status);
         let status = self.b.buffer_atomic("status", DType::U32);
         let slot = if self.in_block {
             self.load_word(BlockWord::StatusSlot)
         } else {
-            self.args.push(StepArg::StatusSlot);
+            self.args.push(ProgramArg::StatusSlot);
             self.b.scalar("status_slot", DType::U32)
         };
         *self.index_error.insert(IndexError { status, slot })
     }
 
     /// The launch.
-    pub(crate) fn finish(mut self, grid: [u32; 3]) -> Step {
+    pub(crate) fn finish(mut self, grid: [u32; 3]) -> ProgramLaunch {
         if let Some(Block { parameter, words, .. }) = self.block {
-            self.args[parameter] = StepArg::Block(words);
+            self.args[parameter] = ProgramArg::Block(words);
         }
-        Step { program: self.b.finish(), grid, args: self.args }
+        ProgramLaunch { program: self.b.finish(), grid, args: self.args }
     }
 }
 

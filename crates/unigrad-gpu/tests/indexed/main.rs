@@ -10,7 +10,7 @@ mod sorts;
 
 use unigrad_cpu::CpuDriver;
 use unigrad_device::{Driver, Slice};
-use unigrad_gpu::{Part, StepArg, lower};
+use unigrad_gpu::{Part, ProgramArg, lower};
 use unigrad_ir::{
     Target,
     interpret::{self, Argument, Span},
@@ -86,7 +86,7 @@ pub(crate) fn on_target(kernel: &Kernel, target: &Target, buffers: &mut [Vec<u8>
         assert!(extents && program.threads() <= target.max_threads, "{}: {:?} of {:?}", program.name, step.grid, program.block);
         assert!(program.shared_bytes() <= target.shared_bytes, "{}: {} bytes shared", program.name, program.shared_bytes());
         // The words of a block, in memory of their own.
-        let block = step.args.iter().find_map(|arg| if let StepArg::Block(words) = arg { Some(words) } else { None });
+        let block = step.args.iter().find_map(|arg| if let ProgramArg::Block(words) = arg { Some(words) } else { None });
         let block: Vec<u8> = block.into_iter().flatten().flat_map(|word| word.of(scalars, 0).unwrap().to_le_bytes()).collect();
         memory.truncate(status + 1);
         memory.push(block);
@@ -94,18 +94,18 @@ pub(crate) fn on_target(kernel: &Kernel, target: &Target, buffers: &mut [Vec<u8>
             .args
             .iter()
             .map(|arg| match arg {
-                StepArg::Arg(at) => Argument::Buffer(whole(&memory, *at)),
-                StepArg::Scratch(at) => Argument::Buffer(whole(&memory, n + at)),
-                StepArg::Status => Argument::Buffer(whole(&memory, status)),
-                StepArg::StatusSlot => Argument::Scalar(0),
-                StepArg::Block(_) => Argument::Buffer(whole(&memory, status + 1)),
-                StepArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
-                StepArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
-                StepArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
-                StepArg::Word(word) => Argument::Scalar(*word),
-                StepArg::Table(at) => Argument::Table(at.iter().map(|at| whole(&memory, *at)).collect()),
-                StepArg::ScalarTable(at) => Argument::ScalarTable(at.iter().map(|at| scalars[*at]).collect()),
-                StepArg::WordTable(words) => Argument::ScalarTable(words.clone()),
+                ProgramArg::Arg(at) => Argument::Buffer(whole(&memory, *at)),
+                ProgramArg::Scratch(at) => Argument::Buffer(whole(&memory, n + at)),
+                ProgramArg::Status => Argument::Buffer(whole(&memory, status)),
+                ProgramArg::StatusSlot => Argument::Scalar(0),
+                ProgramArg::Block(_) => Argument::Buffer(whole(&memory, status + 1)),
+                ProgramArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
+                ProgramArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
+                ProgramArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
+                ProgramArg::Word(word) => Argument::Scalar(*word),
+                ProgramArg::Table(at) => Argument::Table(at.iter().map(|at| whole(&memory, *at)).collect()),
+                ProgramArg::ScalarTable(at) => Argument::ScalarTable(at.iter().map(|at| scalars[*at]).collect()),
+                ProgramArg::WordTable(words) => Argument::ScalarTable(words.clone()),
             })
             .collect();
         if let Err(fault) = interpret::run(&step.program, target, step.grid, &mut memory, &arguments) {

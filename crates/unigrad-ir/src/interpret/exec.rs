@@ -11,7 +11,7 @@ use super::{
     Argument, Fault, FaultKind, Interpreter, Options, Workers,
     bytes::Bytes,
     lanes::{self, Active, Col, each},
-    memory::{Binding, Local, Region, Shared, bind},
+    memory::{Binding, Local, Region, WorkgroupArray, bind},
     race::{MAX_EPOCH, Me},
 };
 use crate::{
@@ -51,7 +51,7 @@ pub(super) struct Machine<'a> {
     pub(super) options: Options,
     pub(super) values: Vec<Vec<u64>>,
     pub(super) locals: Vec<Local>,
-    pub(super) shared: Vec<Shared>,
+    pub(super) shared: Vec<WorkgroupArray>,
     thread_ids: [Vec<u64>; 3],
     pub(super) memory: &'a [Bytes<'a>],
     /// Per parameter: one for a buffer, several for a table, none for numbers.
@@ -158,7 +158,7 @@ impl<'a> Machine<'a> {
             options: *options,
             values: values.collect(),
             locals: program.locals.iter().map(|array| Local::new(array, threads, lanes(array.ty))).collect(),
-            shared: program.shared.iter().map(Shared::new).collect(),
+            shared: program.shared.iter().map(WorkgroupArray::new).collect(),
             thread_ids: [ids(&|t| t % x), ids(&|t| t / x % y), ids(&|t| t / x / y)],
             memory,
             bindings,

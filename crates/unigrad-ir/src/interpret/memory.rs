@@ -94,15 +94,15 @@ impl Local {
 
 /// An array of a workgroup.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct WorkgroupArray {
     data: Vec<u64>,
     cells: Vec<Cell>,
 }
 
-impl Shared {
-    pub(super) fn new(array: &Array) -> Shared {
+impl WorkgroupArray {
+    pub(super) fn new(array: &Array) -> WorkgroupArray {
         let len = array.len as usize;
-        Shared { data: vec![0; len], cells: vec![[0; 2]; len] }
+        WorkgroupArray { data: vec![0; len], cells: vec![[0; 2]; len] }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     Contents, Format, Part, Tensor,
-    layout::{Layout, Place, Storage},
+    layout::{Layout, Location, Storage},
     npy, npz,
     source::{Source, Stream},
     torch, zip,
@@ -91,7 +91,7 @@ fn safetensors(source: &Source) -> Result<Contents> {
     };
     for entry in header.entries {
         let storage = Storage {
-            place: Place::At(begin + entry.begin),
+            place: Location::At(begin + entry.begin),
             len: entry.end - entry.begin,
             big_endian: false,
             crc: None,
@@ -106,7 +106,7 @@ fn safetensors(source: &Source) -> Result<Contents> {
 fn one_array(source: &Source) -> Result<Contents> {
     let head = source.read(0, source.len().min(npy::HEAD), "the NPY header")?;
     let npy::Header { layout, big_endian } = npy::header(&head, source.len(), source, "")?;
-    let storage = Storage { place: Place::At(0), len: source.len(), big_endian, crc: None, name: "the array".to_owned() };
+    let storage = Storage { place: Location::At(0), len: source.len(), big_endian, crc: None, name: "the array".to_owned() };
     let tensors = [(super::UNNAMED.to_owned(), Tensor { storage: 0, layout })].into();
     Ok(Contents { format: Format::Npy, tensors, storages: vec![storage], metadata: BTreeMap::new() })
 }

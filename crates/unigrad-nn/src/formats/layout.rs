@@ -14,7 +14,7 @@ use unigrad_tensor::DType;
 /// Bytes that tensors view.
 #[derive(Clone, Debug)]
 pub(super) struct Storage {
-    pub(super) place: Place,
+    pub(super) place: Location,
     /// How many bytes there are, unpacked.
     pub(super) len: u64,
     /// Whether numbers in it begin with their high byte.
@@ -26,7 +26,7 @@ pub(super) struct Storage {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// From a position of the file on.
     At(u64),
     /// From a position of the file on, with so many packed bytes.
@@ -139,7 +139,7 @@ impl Storage {
     fn bytes(&self, source: &Source, span: Range<u64>) -> Result<Vec<u8>> {
         let n = span.end - span.start;
         match &self.place {
-            Place::At(at) => {
+            Location::At(at) => {
                 let bytes = source.read(at.saturating_add(span.start), n, &self.name)?;
                 // With a header before it, the whole is checked, piece by piece.
                 if self.crc.is_some() && span.start <= MAX_BEFORE && span.end == self.len {
@@ -148,7 +148,7 @@ impl Storage {
                 }
                 Ok(bytes)
             }
-            Place::Deflated(at, packed) => {
+            Location::Deflated(at, packed) => {
                 let mut all = inflate(source, *at, *packed, self.len, &self.name)?;
                 self.check(&[&all], source)?;
                 if n < self.len {
@@ -159,10 +159,12 @@ impl Storage {
                 }
                 Ok(all)
             }
-            Place::Memory(all, range) => match all.get(range.clone()).and_then(|part| part.get(span.start as usize..span.end as usize)) {
-                Some(part) => Ok(part.to_vec()),
-                None => Err(source.damaged(format!("{}: has fewer bytes than announced", self.name))),
-            },
+            Location::Memory(all, range) => {
+                match all.get(range.clone()).and_then(|part| part.get(span.start as usize..span.end as usize)) {
+                    Some(part) => Ok(part.to_vec()),
+                    None => Err(source.damaged(format!("{}: has fewer bytes than announced", self.name))),
+                }
+            }
         }
     }
 

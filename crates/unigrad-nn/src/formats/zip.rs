@@ -9,7 +9,7 @@
 mod write;
 
 use super::{
-    layout::{self, Place, Storage},
+    layout::{self, Location, Storage},
     source::Source,
 };
 use crate::error::{Error, Result};
@@ -206,7 +206,7 @@ impl Entry {
         let begin = self.begin(source)?;
         // PyTorch writes 0 where it was told to compute none.
         let crc = (self.crc != 0).then_some(self.crc);
-        let place = if self.deflated { Place::Deflated(begin, self.packed) } else { Place::At(begin) };
+        let place = if self.deflated { Location::Deflated(begin, self.packed) } else { Location::At(begin) };
         Ok(Storage { place, len: self.len, big_endian, crc, name: format!("entry {}", printable(&self.name)) })
     }
 

@@ -7,7 +7,7 @@ use unigrad::{
     device::Device,
     tensor::{CustomKernel, DType, Literal, Tensor},
 };
-use unigrad_micrograd::{Failure, Machine, Place, Tape, kernel, kernel_name};
+use unigrad_micrograd::{Accelerator, Failure, Machine, Tape, kernel, kernel_name};
 
 struct Launcher {
     device: Device,
@@ -19,8 +19,8 @@ struct Launcher {
 const THREADS: u32 = 64;
 
 /// The place of a device; none for the CPU.
-pub(crate) fn place_of(device: Device) -> Option<&'static Place> {
-    static PLACES: Mutex<Vec<&'static Place>> = Mutex::new(Vec::new());
+pub(crate) fn place_of(device: Device) -> Option<&'static Accelerator> {
+    static PLACES: Mutex<Vec<&'static Accelerator>> = Mutex::new(Vec::new());
     if device.backend() == "cpu" {
         return None;
     }
@@ -29,7 +29,7 @@ pub(crate) fn place_of(device: Device) -> Option<&'static Place> {
         return Some(place);
     }
     let is_wide = device.info().features.iter().any(|feature| feature == "f64");
-    let place = Place::new(device.id(), Box::new(Launcher { device, is_wide }));
+    let place = Accelerator::new(device.id(), Box::new(Launcher { device, is_wide }));
     places.push(place);
     Some(place)
 }

@@ -15,7 +15,7 @@ use pyo3::{
     types::{PyDict, PyList, PyTuple},
 };
 use std::sync::{Arc, Mutex, PoisonError};
-use unigrad_micrograd::{Node, Nodes, Op, Place, Ref};
+use unigrad_micrograd::{Accelerator, Node, Nodes, Op, Ref};
 
 /// What has parameters.
 #[pyclass(name = "Module", module = "unigrad.micrograd", subclass, frozen)]
@@ -55,7 +55,7 @@ enum Values<'py> {
 
 impl<'py> Values<'py> {
     /// As nodes; numbers become some at this place.
-    fn nodes(self, place: Option<&'static Place>) -> PyResult<Arc<Nodes>> {
+    fn nodes(self, place: Option<&'static Accelerator>) -> PyResult<Arc<Nodes>> {
         match self {
             Values::Nodes(nodes) => Ok(nodes),
             Values::Objects(given) => {
@@ -162,8 +162,8 @@ impl PyNeuron {
             return Err(PyValueError::new_err(format!("argument 'x': {given} values where the neuron has {have} weights")));
         }
         let place = self.b.get().0.place();
-        let number = |node: &Ref| node.place().map(Place::number);
-        if let Some(other) = weights.iter().chain(inputs.iter()).find(|node| number(node) != place.map(Place::number)) {
+        let number = |node: &Ref| node.place().map(Accelerator::number);
+        if let Some(other) = weights.iter().chain(inputs.iter()).find(|node| number(node) != place.map(Accelerator::number)) {
             super::value::same_place(py, &self.b.get().0, other)?;
         }
         made(py, Op::Neuron { weights, inputs: Arc::clone(inputs), relu: self.nonlin }, place)

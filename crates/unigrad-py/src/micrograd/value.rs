@@ -18,7 +18,7 @@ use pyo3::{
 };
 use std::sync::Arc;
 use unigrad::device::Device;
-use unigrad_micrograd::{Function, Node, Op, Place, Ref, backward};
+use unigrad_micrograd::{Accelerator, Function, Node, Op, Ref, backward};
 
 /// A number with a gradient, as micrograd's.
 ///
@@ -68,13 +68,13 @@ fn number(given: &Bound<'_, PyAny>, name: &str) -> PyResult<f64> {
 }
 
 /// Where a device's values are.
-fn place(device: Option<PyDevice>) -> Option<&'static Place> {
+fn place(device: Option<PyDevice>) -> Option<&'static Accelerator> {
     device.and_then(|device| place_of(device.0))
 }
 
 /// What a place could not do itself is told as a warning.
-pub(super) fn warn(py: Python<'_>, place: Option<&'static Place>) -> PyResult<()> {
-    let Some(why) = place.and_then(Place::take_failure) else { return Ok(()) };
+pub(super) fn warn(py: Python<'_>, place: Option<&'static Accelerator>) -> PyResult<()> {
+    let Some(why) = place.and_then(Accelerator::take_failure) else { return Ok(()) };
     let message = format!("the CPU computed what a device could not: {why}");
     let message = std::ffi::CString::new(message.replace('\0', " ")).map_err(|error| PyTypeError::new_err(error.to_string()))?;
     PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
@@ -82,7 +82,7 @@ pub(super) fn warn(py: Python<'_>, place: Option<&'static Place>) -> PyResult<()
 
 /// What an operator makes.
 #[inline]
-pub(super) fn made(py: Python<'_>, op: Op, place: Option<&'static Place>) -> PyResult<Ref> {
+pub(super) fn made(py: Python<'_>, op: Op, place: Option<&'static Accelerator>) -> PyResult<Ref> {
     let node = Node::new(op, place);
     if let Some(place) = place
         && place.is_full()
@@ -94,7 +94,7 @@ pub(super) fn made(py: Python<'_>, op: Op, place: Option<&'static Place>) -> PyR
 }
 
 pub(super) fn same_place(py: Python<'_>, a: &Ref, b: &Ref) -> PyResult<()> {
-    let number = |node: &Ref| node.place().map(Place::number);
+    let number = |node: &Ref| node.place().map(Accelerator::number);
     if number(a) == number(b) {
         return Ok(());
     }
@@ -285,7 +285,7 @@ impl PyValue {
     fn to<'py>(slf: &Bound<'py, PyValue>, device: PyDevice) -> PyResult<Bound<'py, PyValue>> {
         let (py, node) = (slf.py(), &slf.get().0);
         let to = place_of(device.0);
-        if to.map(Place::number) == node.place().map(Place::number) {
+        if to.map(Accelerator::number) == node.place().map(Accelerator::number) {
             return Ok(slf.clone());
         }
         slf.get().read(py)?;

@@ -52,7 +52,7 @@ impl Term {
 
 /// What a value of another graph is made from; see [`Formula::arguments`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step<V> {
+pub enum Definition<V> {
     /// A number.
     Constant(Literal),
     /// A function of one value.
@@ -74,7 +74,7 @@ struct Found<'f, V, F> {
     places: Vec<Option<V>>,
 }
 
-impl<V: Copy + PartialEq, F: Fn(V) -> Step<V>> Found<'_, V, F> {
+impl<V: Copy + PartialEq, F: Fn(V) -> Definition<V>> Found<'_, V, F> {
     /// Whether a term is this value. As deep as the formula.
     fn is(&mut self, term: usize, value: V) -> bool {
         if let Some(found) = self.places[term] {
@@ -84,9 +84,9 @@ impl<V: Copy + PartialEq, F: Fn(V) -> Step<V>> Found<'_, V, F> {
         let at = self.below(value);
         let is = match (self.formula.terms[term], (self.of)(at)) {
             (Term::Input(_), _) => true,
-            (Term::Constant(wanted), Step::Constant(number)) => number == Literal::float(number.dtype(), wanted),
-            (Term::Unary(wanted, a), Step::Unary(op, x)) => wanted == op && self.is(a, x),
-            (Term::Binary(wanted, a, b), Step::Binary(op, x, y)) if wanted == op => {
+            (Term::Constant(wanted), Definition::Constant(number)) => number == Literal::float(number.dtype(), wanted),
+            (Term::Unary(wanted, a), Definition::Unary(op, x)) => wanted == op && self.is(a, x),
+            (Term::Binary(wanted, a, b), Definition::Binary(op, x, y)) if wanted == op => {
                 if self.is(a, x) && self.is(b, y) {
                     true
                 } else {
@@ -94,7 +94,7 @@ impl<V: Copy + PartialEq, F: Fn(V) -> Step<V>> Found<'_, V, F> {
                     op.is_commutative() && self.is(a, y) && self.is(b, x)
                 }
             }
-            (Term::Select(a, b, c), Step::Select(x, y, z)) => self.is(a, x) && self.is(b, y) && self.is(c, z),
+            (Term::Select(a, b, c), Definition::Select(x, y, z)) => self.is(a, x) && self.is(b, y) && self.is(c, z),
             (Term::Constant(_) | Term::Unary(..) | Term::Binary(..) | Term::Select(..), _) => false,
         };
         self.places = if is { std::mem::take(&mut self.places) } else { before };
@@ -107,7 +107,7 @@ impl<V: Copy + PartialEq, F: Fn(V) -> Step<V>> Found<'_, V, F> {
     /// Below what holds it in another way.
     fn below(&self, value: V) -> V {
         let mut at = value;
-        while let Step::Same(below) = (self.of)(at) {
+        while let Definition::Same(below) = (self.of)(at) {
             at = below;
         }
         at
@@ -185,7 +185,7 @@ impl Formula {
 
     /// The arguments, of those that the formula uses, with which a value of some other graph is this formula: by what `of` says of a value, step by step.
     /// `None` if it is none, or if an argument would have to be two values. Operands of what commutes may be exchanged; numbers are compared in the dtype that they have there.
-    pub fn arguments<V: Copy + PartialEq>(&self, value: V, of: impl Fn(V) -> Step<V>) -> Option<Vec<Option<V>>> {
+    pub fn arguments<V: Copy + PartialEq>(&self, value: V, of: impl Fn(V) -> Definition<V>) -> Option<Vec<Option<V>>> {
         let mut found = Found { formula: self, of: &of, places: vec![None; self.terms.len()] };
         let last = self.terms.len().checked_sub(1)?;
         found.is(last, value).then(|| found.places[..self.n_inputs].to_vec())
@@ -353,16 +353,16 @@ mod tests {
         let slope = UnaryOp::GeluTanh.slope(false).unwrap();
         let n = slope.terms().len();
         let step = |term: usize, swapped: bool, changed: Option<usize>| match slope.terms()[term] {
-            _ if changed == Some(term) => Step::Other,
-            Term::Input(_) => Step::Other,
-            Term::Constant(number) => Step::Constant(Literal::float(crate::DType::BF16, number)),
-            Term::Unary(op, a) => Step::Unary(op, a + n),
-            Term::Binary(op, a, b) if swapped && op.is_commutative() => Step::Binary(op, b + n, a),
-            Term::Binary(op, a, b) => Step::Binary(op, a, b + n),
-            Term::Select(a, b, c) => Step::Select(a, b, c),
+            _ if changed == Some(term) => Definition::Other,
+            Term::Input(_) => Definition::Other,
+            Term::Constant(number) => Definition::Constant(Literal::float(crate::DType::BF16, number)),
+            Term::Unary(op, a) => Definition::Unary(op, a + n),
+            Term::Binary(op, a, b) if swapped && op.is_commutative() => Definition::Binary(op, b + n, a),
+            Term::Binary(op, a, b) => Definition::Binary(op, a, b + n),
+            Term::Select(a, b, c) => Definition::Select(a, b, c),
         };
         for swapped in [false, true] {
-            let of = |changed| move |value: usize| if value >= n { Step::Same(value - n) } else { step(value, swapped, changed) };
+            let of = |changed| move |value: usize| if value >= n { Definition::Same(value - n) } else { step(value, swapped, changed) };
             let below = |value: Option<usize>| value.map(|value| value % n);
             let found = slope.arguments(2 * n - 1, of(None)).unwrap();
             assert_eq!(found.into_iter().map(below).collect::<Vec<_>>(), [Some(0), None, Some(2)], "{swapped}");
@@ -374,8 +374,8 @@ mod tests {
         }
         // An argument is one value wherever it is used.
         let square = Formula::of(|[x], _| x * x, false);
-        let of = |value: usize| if value == 2 { Step::Binary(BinaryOp::Mul, 0, 1) } else { Step::Other };
-        assert_eq!((square.arguments(2, of), square.arguments(0, |_: usize| Step::Other)), (None, None));
+        let of = |value: usize| if value == 2 { Definition::Binary(BinaryOp::Mul, 0, 1) } else { Definition::Other };
+        assert_eq!((square.arguments(2, of), square.arguments(0, |_: usize| Definition::Other)), (None, None));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod formula;
 mod rows;
 mod special;
 
-pub use formula::{Arg, Formula, Step, Term, Var};
+pub use formula::{Arg, Definition, Formula, Term, Var};
 
 use crate::DType;
 use std::{fmt, sync::OnceLock};

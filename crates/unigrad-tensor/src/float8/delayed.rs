@@ -16,7 +16,7 @@ use std::{
 use unigrad_graph::{BinaryOp, DType, Expr, Literal, Op, PadAxis, ReduceOp, SliceAxis, grad_enabled, no_grad_guard};
 
 /// What is rounded: the number of the product in its scope, and which of its tensors it is.
-type Place = (usize, Role);
+type HistoryKey = (usize, Role);
 
 /// Histories of amax for [`Fp8Scaling::Delayed`](crate::Fp8Scaling): state of a training run, as an optimizer's. Clones are handles to the same.
 ///
@@ -24,11 +24,11 @@ type Place = (usize, Role);
 /// hold a whole forward pass, with the same products each time. Save what [`DelayedScaling::state`] gives with a checkpoint, or the first steps after it
 /// take their scales from themselves. In use ([`no_grad`]) it is read and not changed.
 #[derive(Clone)]
-pub struct DelayedScaling(Arc<Shared>);
+pub struct DelayedScaling(Arc<Histories>);
 
-struct Shared {
+struct Histories {
     amax_history_len: usize,
-    histories: Mutex<BTreeMap<Place, Tensor>>,
+    histories: Mutex<BTreeMap<HistoryKey, Tensor>>,
 }
 
 impl Default for DelayedScaling {
@@ -46,7 +46,7 @@ impl fmt::Debug for DelayedScaling {
 
 impl DelayedScaling {
     fn of(amax_history_len: usize) -> DelayedScaling {
-        DelayedScaling(Arc::new(Shared { amax_history_len, histories: Mutex::default() }))
+        DelayedScaling(Arc::new(Histories { amax_history_len, histories: Mutex::default() }))
     }
 
     /// With the last `amax_history_len` steps, of which the greatest amax counts. An error if there are none.
@@ -62,7 +62,7 @@ impl DelayedScaling {
         self.0.amax_history_len
     }
 
-    fn histories(&self) -> MutexGuard<'_, BTreeMap<Place, Tensor>> {
+    fn histories(&self) -> MutexGuard<'_, BTreeMap<HistoryKey, Tensor>> {
         self.0.histories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,7 +91,7 @@ impl DelayedScaling {
     }
 
     /// The history of a place, if it has one on the device.
-    fn history(&self, place: Place, device: u32) -> Option<Tensor> {
+    fn history(&self, place: HistoryKey, device: u32) -> Option<Tensor> {
         let histories = self.histories();
         // What is still the zeros that it began with has been assigned by steps that were undone.
         let is_begun = |history: &&Tensor| !matches!(unigrad_plan::resolved(history.expr()).op(), Op::Const(_));
@@ -99,7 +99,7 @@ impl DelayedScaling {
     }
 
     /// Puts an amax (rank 0) in front of a place's history.
-    fn record(&self, place: Place, amax: &Expr) -> Result<()> {
+    fn record(&self, place: HistoryKey, amax: &Expr) -> Result<()> {
         let length = self.0.amax_history_len;
         let is_number = amax.binary_const(BinaryOp::Lt, f64::INFINITY);
         let newest = is_number.select(amax, &amax.constant_like(0.0)).reshape(&[1]).expand(&[length]);
@@ -136,7 +136,7 @@ fn named(role: &str) -> Option<Role> {
 #[derive(Debug)]
 pub(crate) struct Pass {
     pub(super) recipe: Fp8Recipe,
-    taken: Mutex<HashMap<Place, Taken>>,
+    taken: Mutex<HashMap<HistoryKey, Taken>>,
 }
 
 /// A delayed scale, and 1 by it; and whether the amax has been recorded.
@@ -171,7 +171,7 @@ impl Pass {
         }
     }
 
-    fn delayed(&self, delayed: &DelayedScaling, x: &Expr, place: Place) -> Result<[Expr; 2]> {
+    fn delayed(&self, delayed: &DelayedScaling, x: &Expr, place: HistoryKey) -> Result<[Expr; 2]> {
         // A gradient arrives where none are recorded.
         let records = grad_enabled() || place.1 == Role::Gradient;
         no_grad(|| {

@@ -37,7 +37,7 @@ struct State {
 }
 
 /// An evaluation.
-struct Step {
+struct Evaluation {
     device: Device,
     again: Again,
     externals: Vec<Source>,
@@ -48,7 +48,7 @@ struct Step {
 
 /// What a call did.
 pub(super) struct Digest {
-    steps: Vec<Step>,
+    steps: Vec<Evaluation>,
     /// By step.
     words: Vec<Vec<Word>>,
     states: Vec<State>,
@@ -134,7 +134,7 @@ impl Digest {
                 externals.push(source);
             }
             let outputs = step.outputs.iter().map(|output| (output.like.clone(), output.origin)).collect();
-            steps.push(Step { device: step.device, again: step.ready.clone(), externals, outputs, assigned: step.assigned.clone() });
+            steps.push(Evaluation { device: step.device, again: step.ready.clone(), externals, outputs, assigned: step.assigned.clone() });
         }
         let of_result = |node: &Expr| {
             let input = inputs.iter().position(|input| input.same(node)).map(Source::Input);
@@ -160,7 +160,7 @@ impl Digest {
     }
 
     fn first_difference(&self, other: &Digest) -> Option<&'static str> {
-        let same_step = |(a, b): (&Step, &Step)| a.device == b.device && a.again == b.again && a.assigned == b.assigned;
+        let same_step = |(a, b): (&Evaluation, &Evaluation)| a.device == b.device && a.again == b.again && a.assigned == b.assigned;
         let same_state = |(a, b): (&State, &State)| a.handle.same(&b.handle) && a.made == b.made;
         let counts = |digest: &Digest| digest.ranges.iter().map(|(_, _, count)| *count).collect::<Vec<u64>>();
         if self.steps.len() != other.steps.len() || !self.steps.iter().zip(&other.steps).all(same_step) {
@@ -204,8 +204,8 @@ enum Number {
 }
 
 /// A recorded call that can be run again.
-pub(super) struct Program {
-    steps: Vec<Step>,
+pub(super) struct Recorded {
+    steps: Vec<Evaluation>,
     numbers: Vec<Vec<Number>>,
     states: Vec<State>,
     results: Vec<Source>,
@@ -214,16 +214,16 @@ pub(super) struct Program {
     settings: Vec<Setting>,
 }
 
-impl Program {
+impl Recorded {
     /// Of two calls that are alike.
-    pub(super) fn new(before: &Digest, now: Digest) -> Result<Program> {
+    pub(super) fn new(before: &Digest, now: Digest) -> Result<Recorded> {
         let mut numbers = Vec::with_capacity(now.words.len());
         for (words, others) in now.words.iter().zip(&before.words) {
             let of = |(word, other): (&Word, &Word)| number(before, &now, word, other);
             numbers.push(words.iter().zip(others).map(of).collect::<Result<Vec<Number>>>()?);
         }
         let Digest { steps, states, results, fixed, ranges, settings, .. } = now;
-        Ok(Program { steps, numbers, states, results, fixed, ranges: ranges.iter().map(|(_, _, count)| *count).collect(), settings })
+        Ok(Recorded { steps, numbers, states, results, fixed, ranges: ranges.iter().map(|(_, _, count)| *count).collect(), settings })
     }
 
     /// Whether what was held fixed is as it was, as far as that can be seen.
@@ -349,7 +349,7 @@ fn is_free(before: &Expr, value: &Expr) -> bool {
 
 /// The nodes that assigned tensors had before. Those whose new value has not been computed get them back when this drops.
 struct Held<'a> {
-    program: &'a Program,
+    program: &'a Recorded,
     nodes: &'a [Vec<Expr>],
     /// By state, as far as they were replaced.
     before: Vec<Expr>,

@@ -30,7 +30,7 @@ pub(super) struct Word {
 
 /// Where a place is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum Spot {
     /// Lanes of a slot, of this many bytes each.
     Lanes(Slot, u8),
     /// One number.
@@ -41,7 +41,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct Chain {
     pub(super) words: Vec<Word>,
-    pub(super) places: SmallVec<[Place; MAX_PLACES]>,
+    pub(super) places: SmallVec<[Spot; MAX_PLACES]>,
     pub(super) outs: SmallVec<[Out; 4]>,
     /// Of places, those of the chain's own: what a tile has there, no other one reads.
     own: SmallVec<[u8; 4]>,
@@ -69,7 +69,7 @@ struct Addresses {
 impl Chain {
     pub(super) fn new(
         words: Vec<Word>,
-        places: SmallVec<[Place; MAX_PLACES]>,
+        places: SmallVec<[Spot; MAX_PLACES]>,
         outs: SmallVec<[Out; 4]>,
         own: SmallVec<[u8; 4]>,
         calls: Vec<OpFn>,
@@ -83,23 +83,23 @@ impl Chain {
     /// The slots it reads or writes.
     pub(super) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         self.places.iter().map(|place| match place {
-            Place::Lanes(slot, _) | Place::Number(slot) => *slot,
+            Spot::Lanes(slot, _) | Spot::Number(slot) => *slot,
         })
     }
 
     /// Whether the slot is of the chain's own.
     pub(super) fn owns(&self, slot: Slot) -> bool {
-        self.own.iter().any(|place| matches!(self.places[usize::from(*place)], Place::Lanes(s, _) if s == slot))
+        self.own.iter().any(|place| matches!(self.places[usize::from(*place)], Spot::Lanes(s, _) if s == slot))
     }
 
     /// Whether it reads or writes lanes of the slot.
     pub(super) fn has_lanes(&self, slot: Slot) -> bool {
-        self.places.iter().any(|place| matches!(place, Place::Lanes(s, _) if *s == slot))
+        self.places.iter().any(|place| matches!(place, Spot::Lanes(s, _) if *s == slot))
     }
 
     /// Whether the slot is an operand that is not read any more once the place is written: then that result may be written over it.
     pub(super) fn is_done_with(&self, slot: Slot, out: u8) -> bool {
-        let Some(read) = self.places.iter().position(|place| matches!(place, Place::Lanes(s, _) if *s == slot)) else { return false };
+        let Some(read) = self.places.iter().position(|place| matches!(place, Spot::Lanes(s, _) if *s == slot)) else { return false };
         let names = |word: &Word| word.reads().contains(&Some(read as u8));
         let written = self.words.iter().position(|word| word.code == Code::Store && word.a == out);
         written.is_some_and(|at| !self.words[at..].iter().any(names))
@@ -111,8 +111,8 @@ impl Chain {
         let mut to = Addresses { state, strides: [0; MAX_PLACES] };
         for (k, place) in self.places.iter().enumerate() {
             (to.state.at[k], to.strides[k]) = match place {
-                Place::Lanes(slot, bytes) => (ptr(*slot), usize::from(*bytes)),
-                Place::Number(slot) => (ptr(*slot), 0),
+                Spot::Lanes(slot, bytes) => (ptr(*slot), usize::from(*bytes)),
+                Spot::Number(slot) => (ptr(*slot), 0),
             };
         }
         // They stay where they are when other places go on.

@@ -5,7 +5,7 @@
 //! Always: operations are those of the steps, with the same operands; a sum's and a product's operands may change sides.
 //! Never: moves a read over a write of the same argument, or a step over one whose value it needs.
 
-use super::chain::{Chain, MAX_PLACES, Out, Place, Word};
+use super::chain::{Chain, MAX_PLACES, Out, Spot, Word};
 use super::kernels::OpFn;
 use super::match_patterns::{Finder, Node, reads};
 use super::program::{Compiler, MicroOp, Pass, Segment, Slot, Summand};
@@ -82,7 +82,7 @@ struct Writer<'a, 'f> {
     /// The steps' results: the kernel, and reads by other steps of the chain that are left.
     links: Vec<(Slot, OpFn, usize)>,
     words: Vec<Word>,
-    places: SmallVec<[Place; MAX_PLACES]>,
+    places: SmallVec<[Spot; MAX_PLACES]>,
     calls: Vec<OpFn>,
     outs: SmallVec<[Out; 4]>,
     /// Where values are that are stored: results in their slots, others in slots of the chain's own.
@@ -119,7 +119,7 @@ impl Writer<'_, '_> {
         !self.finder.lanes[slot as usize]
     }
 
-    fn new_place(&mut self, place: Place) -> Option<u8> {
+    fn new_place(&mut self, place: Spot) -> Option<u8> {
         let found = self.places.iter().position(|other| *other == place);
         if found.is_none() && self.places.len() == MAX_PLACES {
             return None;
@@ -135,8 +135,8 @@ impl Writer<'_, '_> {
     fn place(&mut self, slot: Slot) -> Option<u8> {
         match self.stored.iter().find(|(stored, _)| *stored == slot) {
             Some((_, place)) => Some(*place),
-            None if self.is_number(slot) => self.new_place(Place::Number(slot)),
-            None => self.new_place(Place::Lanes(slot, 4)),
+            None if self.is_number(slot) => self.new_place(Spot::Number(slot)),
+            None => self.new_place(Spot::Lanes(slot, 4)),
         }
     }
 
@@ -146,7 +146,7 @@ impl Writer<'_, '_> {
             return Some(place);
         }
         let slot = (self.new_slot)();
-        let place = self.new_place(Place::Lanes(slot, 4))?;
+        let place = self.new_place(Spot::Lanes(slot, 4))?;
         self.own.push(place);
         Some(place)
     }
@@ -258,7 +258,7 @@ impl Writer<'_, '_> {
 
     fn select(&mut self, condition: Slot, a: Slot, b: Slot) -> Option<()> {
         let number = self.is_number(condition);
-        let by = if number { self.new_place(Place::Number(condition))? } else { self.mask(condition)? };
+        let by = if number { self.new_place(Spot::Number(condition))? } else { self.mask(condition)? };
         let (kept, other, reversed) = if self.is_leaf(b) { (a, b, false) } else { (b, a, true) };
         let aside = if self.is_leaf(other) { None } else { Some(self.aside(other)?) };
         self.get(kept)?;
@@ -289,7 +289,7 @@ impl Writer<'_, '_> {
         if let Some((_, place)) = self.masks.iter().find(|(mask, _)| *mask == condition) {
             return Some(*place);
         }
-        let from = self.new_place(Place::Lanes(condition, 1))?;
+        let from = self.new_place(Spot::Lanes(condition, 1))?;
         self.word(Code::LoadBool, from, 0);
         let place = self.own_place()?;
         self.word(Code::Store, place, 0);
@@ -308,7 +308,7 @@ impl Writer<'_, '_> {
                 self.masks.push((slot, place));
             }
             if seen {
-                let place = self.new_place(Place::Lanes(slot, 1))?;
+                let place = self.new_place(Spot::Lanes(slot, 1))?;
                 self.word(Code::StoreBool, place, 0);
                 self.outs.push(Out { slot, place, over: None });
             }
@@ -318,7 +318,7 @@ impl Writer<'_, '_> {
             return Some(());
         }
         self.value(slot)?;
-        let place = if seen { self.new_place(Place::Lanes(slot, 4))? } else { self.own_place()? };
+        let place = if seen { self.new_place(Spot::Lanes(slot, 4))? } else { self.own_place()? };
         self.word(Code::Store, place, 0);
         self.stored.push((slot, place));
         self.holds = Some(slot);

@@ -91,7 +91,7 @@ pub(super) const N: usize = 8;
 
 /// A word as a step reads it: the function, and two operands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct Threaded {
     f: unsafe fn(),
     a: usize,
     b: usize,
@@ -346,7 +346,7 @@ acts! {
 }
 
 /// Runs steps over the tiles of `state.n` lanes.
-type RunFn = unsafe fn(&[Step], &State);
+type RunFn = unsafe fn(&[Threaded], &State);
 
 /// The function of a code, by the type of its name.
 macro_rules! function {
@@ -389,13 +389,13 @@ macro_rules! tier {
             use super::*;
 
             /// A step as a function of the lane that its tile begins at, and of the tile.
-            type F = unsafe extern $abi fn(*const Step, *const State, usize, $v, $v, $v, $v, $v, $v, $v, $v);
+            type F = unsafe extern $abi fn(*const Threaded, *const State, usize, $v, $v, $v, $v, $v, $v, $v, $v);
 
             /// # Safety
             /// As for [`Act::run`]; the steps end with [`end`].
             $(#[$feature])?
             unsafe extern $abi fn step<A: Act>(
-                step: *const Step, state: *const State, i: usize,
+                step: *const Threaded, state: *const State, i: usize,
                 a: $v, b: $v, c: $v, d: $v, e: $v, f: $v, g: $v, h: $v,
             ) {
                 // SAFETY: the caller's; after a step that is not the end there is another, of this tier.
@@ -413,12 +413,12 @@ macro_rules! tier {
             /// None.
             $(#[$feature])?
             unsafe extern $abi fn end(
-                _: *const Step, _: *const State, _: usize, _: $v, _: $v, _: $v, _: $v, _: $v, _: $v, _: $v, _: $v,
+                _: *const Threaded, _: *const State, _: usize, _: $v, _: $v, _: $v, _: $v, _: $v, _: $v, _: $v, _: $v,
             ) {
             }
 
             /// The steps of words: as many words in one step as there is a step for.
-            pub(in super::super) fn steps(words: &[Word]) -> Vec<Step> {
+            pub(in super::super) fn steps(words: &[Word]) -> Vec<Threaded> {
                 // SAFETY: only pointers to functions, which are given their type again before they are called.
                 let erased = |f: F| unsafe { std::mem::transmute::<F, unsafe fn()>(f) };
                 let mut steps = Vec::new();
@@ -430,17 +430,17 @@ macro_rules! tier {
                         Some((n, f)) => (f, [word.a, rest[1].a, if n == 3 { rest[2].a } else { 0 }]),
                         None => (function!(word.code, step), [word.a, word.b, 0]),
                     };
-                    steps.push(Step { f: erased(f), a: a.into(), b: b.into(), c: c.into() });
+                    steps.push(Threaded { f: erased(f), a: a.into(), b: b.into(), c: c.into() });
                     rest = several.map_or(after, |(n, _)| &rest[n..]);
                 }
-                steps.push(Step { f: erased(end), a: 0, b: 0, c: 0 });
+                steps.push(Threaded { f: erased(end), a: 0, b: 0, c: 0 });
                 steps
             }
 
             /// # Safety
             /// Places have the lanes, and the machine the tier's instructions.
             $(#[$feature])?
-            pub(in super::super) unsafe fn run(steps: &[Step], state: &State) {
+            pub(in super::super) unsafe fn run(steps: &[Threaded], state: &State) {
                 const TILE: usize = N * <$v as Vector>::LANES;
                 // SAFETY: the caller's.
                 unsafe {
@@ -474,7 +474,7 @@ tier!(
 /// Words, as steps of a tier that goes on by this many lanes.
 #[derive(Debug)]
 pub(super) struct Steps {
-    steps: Vec<Step>,
+    steps: Vec<Threaded>,
     run: RunFn,
     pub(super) tile: usize,
 }

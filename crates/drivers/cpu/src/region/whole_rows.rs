@@ -64,9 +64,9 @@ fn pick<K: RowsKernel>(tier: Tier) -> RowsFn {
 }
 
 /// Each lane of row `r` is `a[r]`.
-struct Spread<T>(PhantomData<T>);
+struct RowNumbers<T>(PhantomData<T>);
 
-impl<T: Copy> RowsKernel for Spread<T> {
+impl<T: Copy> RowsKernel for RowNumbers<T> {
     #[inline(always)]
     unsafe fn run<V: Tree, const FMA: bool>(d: *mut u8, a: *const u8, _: *const u8, rows: usize, len: usize) {
         // SAFETY: `rows` numbers and `rows * len` lanes.
@@ -100,9 +100,9 @@ impl RowsKernel for SpreadVectors {
 /// The kernel that gives each row's number, of so many bytes, to all of its lanes. It may write up to 64 bytes behind the last one.
 pub(super) fn spread(size: usize, tier: Tier) -> RowsFn {
     match size {
-        1 => pick::<Spread<u8>>(tier),
+        1 => pick::<RowNumbers<u8>>(tier),
         4 => pick::<SpreadVectors>(tier),
-        _ => pick::<Spread<u64>>(tier),
+        _ => pick::<RowNumbers<u64>>(tier),
     }
 }
 

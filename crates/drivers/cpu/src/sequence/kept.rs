@@ -18,7 +18,7 @@ const MOST_BYTES: usize = 32 << 20;
 
 /// Launches that share an operand.
 #[derive(Debug, PartialEq)]
-struct Shared {
+struct SharedOperand {
     /// The operand's entry and bytes in it.
     entry: usize,
     bytes: Range<usize>,
@@ -34,7 +34,7 @@ struct Shared {
 /// What a sequence keeps during a run.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    shared: Vec<Shared>,
+    shared: Vec<SharedOperand>,
     /// By launch, if there is any: one more than which of `shared` it uses, or 0.
     of: Vec<u32>,
     bytes: usize,
@@ -66,13 +66,14 @@ impl Kept {
         for (operand, often) in operands.iter_mut().zip(often) {
             *operand = operand.take().filter(|_| often);
         }
-        let mut found: Vec<(Shared, usize, Vec<usize>)> = Vec::new();
+        let mut found: Vec<(SharedOperand, usize, Vec<usize>)> = Vec::new();
         // Groups that go on, by what they share.
         let mut open: HashMap<&Key, usize> = HashMap::new();
         for (at, (step, operand)) in steps.iter().zip(&operands).enumerate() {
             if let Some((key, arg)) = operand {
                 let group = *open.entry(key).or_insert_with(|| {
-                    let shared = Shared { entry: arg.entry, bytes: arg.bytes(), launches: at..at, uses: 0, written: Vec::new(), at: 0..0 };
+                    let shared =
+                        SharedOperand { entry: arg.entry, bytes: arg.bytes(), launches: at..at, uses: 0, written: Vec::new(), at: 0..0 };
                     found.push((shared, key.2.bytes, Vec::new()));
                     found.len() - 1
                 });
@@ -127,7 +128,7 @@ impl Kept {
             let base = bases[entry].addr();
             base + bytes.start..base + bytes.end
         };
-        let is_safe = |shared: &Shared| {
+        let is_safe = |shared: &SharedOperand| {
             let own = addresses(shared.entry, &shared.bytes);
             !shared.written.iter().any(|(entry, bytes)| meet(&addresses(*entry, bytes), &own))
         };

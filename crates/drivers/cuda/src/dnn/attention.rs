@@ -11,7 +11,7 @@
 use super::api::{ADD, DataType};
 use super::api::{AT_LEAST, BOOLEAN, DIV, Descriptor, EXP, FLOAT, INDEX, INT32, LOG, MAX, MUL, Pointer, SELECT, SUB, SUM, Status};
 use super::graph::{Each, Graph, Numbers, Shape, kind_of};
-use super::plan::{Context, Plan};
+use super::plan::{Context, ExecutionPlan};
 use crate::loaded::Answer;
 use smallvec::SmallVec;
 use unigrad_gpu::Range;
@@ -45,7 +45,7 @@ const BLOCK: usize = 64;
 
 /// Attention with all that is decided about it.
 pub(crate) struct Call {
-    plan: Plan,
+    plan: ExecutionPlan,
     /// Tensors by their number: which argument, and the first byte in it.
     places: SmallVec<[(i64, usize, usize); 9]>,
     /// Which numbers it reads.

@@ -6,7 +6,7 @@
 
 use super::api::{ADD, CROSS_CORRELATION, Descriptor, FLOAT, GELU_TANH, IDENTITY, MUL, Pointer, Pointwise, RELU, Status, attribute, kind};
 use super::graph::{Each, Graph, Numbers, Shape, alignment, kind_of};
-use super::plan::{Context, Plan};
+use super::plan::{Context, ExecutionPlan};
 use super::shape::{Role, axes, is_channels_last, shape};
 use crate::loaded::Answer;
 use smallvec::SmallVec;
@@ -23,7 +23,7 @@ const BIAS: i64 = 6;
 
 /// A convolution with all that is decided about it.
 pub(crate) struct Call {
-    plan: Plan,
+    plan: ExecutionPlan,
 }
 
 /// The dtype of both operands.
@@ -199,7 +199,7 @@ impl Call {
         [x, w, y]: [Shape; 3],
         (result, id): (Shape, i64),
         residual: Option<(Shape, Grid)>,
-    ) -> Result<Plan, Status> {
+    ) -> Result<ExecutionPlan, Status> {
         let mut graph = Graph::new(context);
         let stored_at = [stored(&graph, X, &x, &c.x)?, stored(&graph, W, &w, &c.w)?, stored(&graph, Y, &y, &c.y)?];
         let (words, dtype) = (words(c).ok_or(Status::UNEXPECTED)?, kind_of(c.result().dtype)?);

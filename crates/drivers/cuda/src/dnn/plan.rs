@@ -1,6 +1,6 @@
 //! How a graph of operations is done: the engine, decided once, and its calls.
 //!
-//! In: finished operations, what an engine may not do. Out: a [`Plan`]; later calls of it, with the memory of its tensors.
+//! In: finished operations, what an engine may not do. Out: an [`ExecutionPlan`]; later calls of it, with the memory of its tensors.
 //! Always: the first engine of the library's heuristics that gives the same bits each time, adds in f32, multiplies as it is written down (no transforms
 //! of Winograd's or Fourier's) and needs no more workspace than [`Context::most`].
 //! Never: measures.
@@ -58,7 +58,7 @@ impl Context {
     }
 
     /// Decides how a graph of operations is done. `tensor_cores` says whether an engine may use units that round `f32`.
-    pub(super) fn plan(&self, operations: &[Descriptor], tensor_cores: bool) -> Result<Plan, Status> {
+    pub(super) fn plan(&self, operations: &[Descriptor], tensor_cores: bool) -> Result<ExecutionPlan, Status> {
         let handle = self.handle();
         let all: Vec<&Descriptor> = operations.iter().collect();
         let graph = self.descriptor(kind::GRAPH)?.with(attribute::GRAPH_HANDLE, &[*handle])?;
@@ -74,7 +74,7 @@ impl Context {
     }
 
     /// The first of a heuristic's answers that will do.
-    fn by(&self, graph: &Descriptor, mode: Mode, handle: Handle, tensor_cores: bool) -> Result<Plan, Status> {
+    fn by(&self, graph: &Descriptor, mode: Mode, handle: Handle, tensor_cores: bool) -> Result<ExecutionPlan, Status> {
         let heuristics = self.descriptor(kind::HEURISTICS)?.point(attribute::HEURISTICS_GRAPH, &[graph])?;
         let heuristics = heuristics.with(attribute::HEURISTICS_MODE, &[mode])?.finish()?;
         let count = heuristics.count(attribute::HEURISTICS_RESULTS)?;
@@ -104,16 +104,16 @@ impl Context {
         Ok(notes)
     }
 
-    fn finish(&self, config: &Descriptor, handle: Handle) -> Result<Plan, Status> {
+    fn finish(&self, config: &Descriptor, handle: Handle) -> Result<ExecutionPlan, Status> {
         let plan = self.descriptor(kind::PLAN)?.with(attribute::PLAN_HANDLE, &[handle])?;
         let plan = plan.point(attribute::PLAN_CONFIG, &[config])?.finish()?;
         let mut workspace = [0i64];
         plan.get(attribute::PLAN_WORKSPACE, &mut workspace)?;
-        Ok(Plan { plan, workspace: usize::try_from(workspace[0]).map_err(|_| Status::UNEXPECTED)? })
+        Ok(ExecutionPlan { plan, workspace: usize::try_from(workspace[0]).map_err(|_| Status::UNEXPECTED)? })
     }
 
     /// Queues a plan on a stream. Tensors are told by their numbers.
-    pub(super) fn execute(&self, plan: &Plan, ids: &[i64], pointers: &[Pointer], workspace: Pointer, stream: Pointer) -> Answer {
+    pub(super) fn execute(&self, plan: &ExecutionPlan, ids: &[i64], pointers: &[Pointer], workspace: Pointer, stream: Pointer) -> Answer {
         let queue = || {
             let pack = self.descriptor(kind::VARIANT_PACK)?.with(attribute::PACK_IDS, ids)?;
             let pack = pack.with(attribute::PACK_POINTERS, pointers)?.with(attribute::PACK_WORKSPACE, &[workspace])?.finish()?;
@@ -132,7 +132,7 @@ impl Context {
 }
 
 /// How a graph is done.
-pub(super) struct Plan {
+pub(super) struct ExecutionPlan {
     plan: Descriptor,
     /// Bytes.
     pub(super) workspace: usize,

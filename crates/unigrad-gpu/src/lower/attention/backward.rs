@@ -6,7 +6,7 @@ use super::matrix::{self, Sizes};
 use super::tile::{Shape, Side, Tile};
 use super::{Context, Inputs, Parameters, over_bits, run};
 use crate::lower::distribute::{Line, Operand, ScratchBuffers, for_each, mul_const_add, threads};
-use crate::lower::{Lowered, Signature, Step, Unsupported};
+use crate::lower::{Lowered, ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{AttentionGrad, Layout4};
 use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
@@ -115,7 +115,7 @@ impl Backward<'_> {
         self.context.n_inputs + n
     }
 
-    fn deltas(&self, target: &Target, n_rows: usize) -> Result<Step, Unsupported> {
+    fn deltas(&self, target: &Target, n_rows: usize) -> Result<ProgramLaunch, Unsupported> {
         let Backward { kernel, context, .. } = self;
         let forward = &kernel.forward;
         if let Some(step) = self.deltas_by_subgroups(target, n_rows)? {
@@ -156,7 +156,7 @@ impl Backward<'_> {
     }
 
     /// The same where neighbouring threads can read a row's features at once, each a run of them, and add up what they have.
-    fn deltas_by_subgroups(&self, target: &Target, n_rows: usize) -> Result<Option<Step>, Unsupported> {
+    fn deltas_by_subgroups(&self, target: &Target, n_rows: usize) -> Result<Option<ProgramLaunch>, Unsupported> {
         let Backward { kernel, context, .. } = self;
         let forward = &kernel.forward;
         let [of_out, of_dout] = [&forward.out, &kernel.dout].map(|layout| run(layout, forward.v_dim, forward.dtype, target));
@@ -372,7 +372,7 @@ impl Backward<'_> {
         (parts, b.cast(first, DType::I32), exists)
     }
 
-    fn queries(&self, target: &Target) -> Result<Step, Unsupported> {
+    fn queries(&self, target: &Target) -> Result<ProgramLaunch, Unsupported> {
         let Backward { kernel, context, .. } = self;
         let forward = &kernel.forward;
         let shape = Shape::new(target, context.dtype, forward.q_len, forward.k_len, forward.qk_dim);
@@ -418,7 +418,7 @@ impl Backward<'_> {
     }
 
     /// The pass over queries, for `dk`, `dv` or both.
-    fn keys(&self, target: &Target, [with_dk, with_dv]: [bool; 2]) -> Result<Step, Unsupported> {
+    fn keys(&self, target: &Target, [with_dk, with_dv]: [bool; 2]) -> Result<ProgramLaunch, Unsupported> {
         let Backward { kernel, context, .. } = self;
         let forward = &kernel.forward;
         let widest = forward.qk_dim.max(forward.v_dim);

@@ -7,7 +7,7 @@
 use super::tile::Side;
 use super::{Context, Inputs, shift};
 use crate::lower::distribute::{Line, Operand, ScratchBuffers, for_each, mul_const_add, threads};
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::Layout4;
 use unigrad_scalar::{BinaryOp, DType, UnaryOp};
@@ -266,7 +266,7 @@ impl<'a> Division<'a> {
     }
 
     /// Joins the parts of the keys: a thread per row and feature. Loops are unrolled, so that what all parts gave is on its way at once.
-    pub(super) fn join(&self, target: &Target) -> Result<Option<Step>, Unsupported> {
+    pub(super) fn join(&self, target: &Target) -> Result<Option<ProgramLaunch>, Unsupported> {
         let Some(partial) = &self.partial else { return Ok(None) };
         let Division { context, .. } = self;
         let kernel = context.kernel;

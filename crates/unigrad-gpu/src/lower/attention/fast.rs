@@ -4,7 +4,7 @@ use super::{Context, Inputs, aligned};
 use crate::lower::distribute::{Line, Operand, mul_const_add};
 use crate::lower::native::attention::{self as native, Backward, Element, Forward, Pages, Scores};
 use crate::lower::native::hopper_gradients::{self as hopper, OnePass};
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
 use unigrad_kernel::{Attention, AttentionGrad};
 use unigrad_scalar::{BinaryOp, DType};
@@ -56,7 +56,7 @@ fn end(b: &mut Builder, first: Value, rows: u32, most: Value) -> Value {
 }
 
 /// The launch, if the kernel suits.
-pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<Step>, Unsupported> {
+pub(super) fn forward(context: &Context<'_>, target: &Target) -> Result<Option<ProgramLaunch>, Unsupported> {
     let kernel = context.kernel;
     let Some(element) = suits(context, target).filter(|_| aligned(&kernel.out, 2)) else { return Ok(None) };
     let features = kernel.qk_dim;
@@ -105,7 +105,7 @@ pub(super) fn backward(
     kernel: &AttentionGrad,
     delta: Operand,
     target: &Target,
-) -> Result<Option<[Step; 2]>, Unsupported> {
+) -> Result<Option<[ProgramLaunch; 2]>, Unsupported> {
     let Some(element) = suits_backward(context, kernel, target) else { return Ok(None) };
     let passes = [false, true].map(|by_key| Pass { context, kernel, element, delta, by_key });
     if passes.iter().any(|pass| pass.inner().shared_bytes() as usize > target.shared_bytes) {
@@ -155,7 +155,7 @@ impl InOnePass {
         kernel: &AttentionGrad,
         [delta, turns, sums]: [Operand; 3],
         target: &Target,
-    ) -> Result<Step, Unsupported> {
+    ) -> Result<ProgramLaunch, Unsupported> {
         let forward = context.kernel;
         let blocks = forward.k_len.div_ceil(hopper::KEYS as usize);
         let lines = forward.batch * forward.kv_heads;
@@ -284,7 +284,7 @@ impl Pass<'_> {
         self.context.keys_seen(b, inputs, first, end)
     }
 
-    fn step(&self, target: &Target) -> Result<Step, Unsupported> {
+    fn step(&self, target: &Target) -> Result<ProgramLaunch, Unsupported> {
         let Pass { context, kernel, by_key, .. } = self;
         let forward = context.kernel;
         let features = forward.qk_dim;

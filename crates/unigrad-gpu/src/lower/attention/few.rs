@@ -13,7 +13,7 @@ use super::division::{BlockSizes, Division};
 use super::tile::Side;
 use super::{over_bits, run, shift};
 use crate::lower::distribute::{div_rem, mul_const_add, threads};
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::{Attention, Layout4};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
@@ -129,7 +129,7 @@ impl Few {
 }
 
 /// The launch of all parts.
-pub(super) fn forward(division: &Division<'_>, few: Few, target: &Target) -> Result<Step, Unsupported> {
+pub(super) fn forward(division: &Division<'_>, few: Few, target: &Target) -> Result<ProgramLaunch, Unsupported> {
     let context = division.context;
     let dtype = context.dtype;
     let line = division.line(target)?;

@@ -7,7 +7,7 @@ use super::matrix;
 use super::tile::{Shape, Side, Tile};
 use super::{Context, Inputs, shift};
 use crate::lower::distribute::{ScratchBuffers, mul_const_add};
-use crate::lower::{Lowered, Signature, Step, Unsupported};
+use crate::lower::{Lowered, ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::Attention;
 use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
@@ -48,7 +48,7 @@ struct Forward<'a> {
 }
 
 impl Forward<'_> {
-    fn blocks(&self, target: &Target) -> Result<Step, Unsupported> {
+    fn blocks(&self, target: &Target) -> Result<ProgramLaunch, Unsupported> {
         let Forward { division, shape } = self;
         let context = division.context;
         let kernel = context.kernel;

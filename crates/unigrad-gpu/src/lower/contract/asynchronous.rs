@@ -4,7 +4,7 @@
 
 use super::super::native::copies::{self, Loop};
 use super::super::native::{mma_sync, wgmma};
-use super::super::{Signature, Step, Unsupported};
+use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, tile_of};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
@@ -138,7 +138,7 @@ impl AsyncTiles {
 }
 
 /// The launch of the product; the second step of several parts is the caller's. `None` if the operands do not suit after all.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: AsyncTiles) -> Result<Option<Step>, Unsupported> {
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: AsyncTiles) -> Result<Option<ProgramLaunch>, Unsupported> {
     let Some(inner) = plan.inner(p) else { return Ok(None) };
     let AsyncTiles { instructions, bn, parts, .. } = plan;
     let name = if instructions == Instructions::Wgmma { "contract_wgmma" } else { "contract_mma" };

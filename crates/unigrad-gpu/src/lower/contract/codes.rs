@@ -4,7 +4,7 @@
 //! Always: by what the map does, not by how it is written: it is run on all 256 codes, and gives the numbers of an 8-bit float times one factor.
 //! Never: a guess. A map that reads the codes in another order, or anything but them and one factor, is none.
 
-use super::super::{StepArg, region};
+use super::super::{ProgramArg, region};
 use unigrad_ir::{
     Target,
     interpret::{Argument, Span, run},
@@ -107,11 +107,11 @@ fn table(prologue: &Region, value: Value, without: Option<Value>) -> Option<Vec<
     let target = Target::interpreter();
     let mut memory: Vec<Vec<u8>> = vec![(0..=u8::MAX).collect(), vec![0; 256 * 4]];
     for step in region::region(&map, &target).ok()?.steps {
-        let bound = |arg: &StepArg| match arg {
-            StepArg::Arg(at) => Some(Argument::Buffer(Span { allocation: *at, offset: 0, len: memory.get(*at)?.len() })),
-            StepArg::Word(word) => Some(Argument::Scalar(*word)),
-            StepArg::Scratch(_) | StepArg::Status | StepArg::StatusSlot | StepArg::Scalar(..) | StepArg::Block(_) => None,
-            StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) => None,
+        let bound = |arg: &ProgramArg| match arg {
+            ProgramArg::Arg(at) => Some(Argument::Buffer(Span { allocation: *at, offset: 0, len: memory.get(*at)?.len() })),
+            ProgramArg::Word(word) => Some(Argument::Scalar(*word)),
+            ProgramArg::Scratch(_) | ProgramArg::Status | ProgramArg::StatusSlot | ProgramArg::Scalar(..) | ProgramArg::Block(_) => None,
+            ProgramArg::Table(_) | ProgramArg::ScalarTable(_) | ProgramArg::WordTable(_) => None,
         };
         let arguments: Vec<Argument> = step.args.iter().map(bound).collect::<Option<_>>()?;
         run(&step.program, &target, step.grid, &mut memory, &arguments).ok()?;

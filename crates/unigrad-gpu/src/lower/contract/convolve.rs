@@ -4,7 +4,7 @@
 //! Always: padding that the kernel makes on the way is said, not made. What another prologue makes is made in scratch memory first, by a step that
 //! writes nothing else, so that a convolution which is refused then leaves nothing behind.
 
-use super::super::{Lowered, StepArg};
+use super::super::{Lowered, ProgramArg};
 use super::inside::{Added, Factor, Places as Inside, stored};
 use super::library::{Way, made_bytes};
 use super::problem::Problem;
@@ -23,12 +23,12 @@ type Convolved = Way<Convolution, Places>;
 /// Where a convolution's memory is.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Places {
-    pub(crate) x: StepArg,
-    pub(crate) w: StepArg,
-    pub(crate) y: StepArg,
-    pub(crate) residual: Option<StepArg>,
-    pub(crate) bias: Option<StepArg>,
-    pub(crate) before: Option<StepArg>,
+    pub(crate) x: ProgramArg,
+    pub(crate) w: ProgramArg,
+    pub(crate) y: ProgramArg,
+    pub(crate) residual: Option<ProgramArg>,
+    pub(crate) bias: Option<ProgramArg>,
+    pub(crate) before: Option<ProgramArg>,
 }
 
 /// A contraction of windows, its operands in memory once `steps` are done.
@@ -89,13 +89,13 @@ impl Found<'_> {
     }
 
     /// The convolution but for its epilogue, and its memory, with the result as it is given.
-    fn with_result(&self, result: Grid, place: StepArg) -> Option<(Convolution, Places)> {
+    fn with_result(&self, result: Grid, place: ProgramArg) -> Option<(Convolution, Places)> {
         let (found, dtype) = (&self.windowed, self.p.a.dtype);
         let size = |size: i64| u32::try_from(size).ok().filter(|size| (1..1 << 31).contains(size));
         let (windowed, other) = (self.grid(dtype, &found.windowed)?, self.grid(dtype, &found.other)?);
         let of = |side: usize| {
             let operand = if self.p.a.arg == side { &self.p.a } else { &self.p.b };
-            operand.scratch.map_or(StepArg::Arg(side), StepArg::Scratch)
+            operand.scratch.map_or(ProgramArg::Arg(side), ProgramArg::Scratch)
         };
         let (windows, others) = (of(self.side), of(1 - self.side));
         let ((x, w, y), at) = match found.pass {
@@ -129,7 +129,7 @@ impl Found<'_> {
         let strides: SmallVec<[i64; 8]> =
             contract.batch.iter().map(|d| d.c).chain(contract.m.iter().map(|d| d.c)).chain(contract.n.iter().map(|d| d.c)).collect();
         let result = self.result(contract.c.dtype, 0, &strides)?;
-        let (convolution, places) = self.with_result(result, StepArg::Arg(2))?;
+        let (convolution, places) = self.with_result(result, ProgramArg::Arg(2))?;
         Some(Way::whole(convolution, places, Factor::One, &self.steps))
     }
 
@@ -145,7 +145,7 @@ impl Found<'_> {
             let is_alike = region.args[arg as usize].dtype == dtype && index.dynamic.is_empty();
             if is_alike { self.result(dtype, index.offset, &index.strides) } else { None }
         };
-        let place = |arg: u32| StepArg::Arg(2 + arg as usize);
+        let place = |arg: u32| ProgramArg::Arg(2 + arg as usize);
         let result = whole((arg, index))?;
         let mut inside = Beside { scaled: sum.scale != Factor::One, activation: sum.activation, ..Beside::default() };
         let mut at = Inside { c: place(arg), residual: None, bias: None, before: None };
@@ -225,7 +225,7 @@ impl Found<'_> {
             }
         }
         let result = self.result(p.compute, 0, &strides.concat())?;
-        let (convolution, places) = self.with_result(result, StepArg::Scratch(0))?;
+        let (convolution, places) = self.with_result(result, ProgramArg::Scratch(0))?;
         let bytes = usize::try_from(dense).ok()?.checked_mul(p.compute.size())?;
         let last = split_k::finish(contract, p, self.target, 1).ok()?;
         Some(Way::finished(Convolution { after: true, ..convolution }, places, &self.steps, bytes, last))

@@ -3,7 +3,7 @@
 //! Always: sums in `F32`. Tiles of operands keep their own direction in shared memory, so that vectors stay vectors; a fragment is loaded
 //! transposed where that is the other one. Sums leave through shared memory.
 
-use super::super::{Signature, Step, Unsupported};
+use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, split, tile_of};
 use super::load::{Layout, Loader, Tile, pipeline, table_bytes};
 use super::problem::{Along, Operand, Problem};
@@ -109,7 +109,7 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<FragmentTiles> {
 }
 
 /// The launch of the product; the second step of several parts is the caller's.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: FragmentTiles) -> Result<Step, Unsupported> {
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: FragmentTiles) -> Result<ProgramLaunch, Unsupported> {
     let FragmentTiles { sizes, shape, subgroup, parts } = plan;
     let threads = plan.threads();
     let input = p.a.dtype;

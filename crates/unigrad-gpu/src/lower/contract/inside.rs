@@ -4,7 +4,7 @@
 //! Always: what the epilogue rounds, the library rounds: a value is narrowed when it is stored, and nowhere before.
 //! Never: a guess. An instruction, an index or a dtype that there is no word for, and there is none.
 
-use super::super::StepArg;
+use super::super::ProgramArg;
 use super::library::matrix;
 use super::problem::{Dims, Problem};
 use crate::{Activation, Inside, Matrix};
@@ -32,10 +32,10 @@ pub(super) struct Words {
 /// Which arguments of the kernel the words are about.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Places {
-    pub(super) c: StepArg,
-    pub(super) residual: Option<StepArg>,
-    pub(super) bias: Option<StepArg>,
-    pub(super) before: Option<StepArg>,
+    pub(super) c: ProgramArg,
+    pub(super) residual: Option<ProgramArg>,
+    pub(super) bias: Option<ProgramArg>,
+    pub(super) before: Option<ProgramArg>,
 }
 
 /// What has been done with the sums so far.
@@ -88,7 +88,7 @@ pub(super) fn words(contract: &Contract, p: &Problem, [batch, m, n]: [u32; 3]) -
     };
     let c = whole(arg, index).filter(|_| takes(dtype))?;
     let mut inside = Inside { scaled: sum.scale != Factor::One, activation: sum.activation, ..Inside::default() };
-    let place = |arg: u32| StepArg::Arg(2 + arg as usize);
+    let place = |arg: u32| ProgramArg::Arg(2 + arg as usize);
     let mut places = Places { c: place(arg), residual: None, bias: None, before: None };
     let (mut residual, mut bias) = (None, None);
     for added in sum.added.into_iter().flatten() {
@@ -212,7 +212,7 @@ fn is_made(forms: &[Option<Form<'_>>], values: &[Value]) -> bool {
 
 /// The sum that a product with a value that was made is, if that is the slope of GELU at something loaded.
 fn sloped<'a>(region: &'a Region, forms: &[Option<Form<'a>>], product: Value) -> Option<Sum<'a>> {
-    let [argument, _, sum] = UnaryOp::GeluTanh.slope(false)?.arguments(product, |value| region.step(value))?[..] else { return None };
+    let [argument, _, sum] = UnaryOp::GeluTanh.slope(false)?.arguments(product, |value| region.definition(value))?[..] else { return None };
     let form = |value: Option<Value>| forms.get(value?.index()).copied().flatten();
     match (form(argument), form(sum)) {
         (Some(Form::Loaded(arg, index)), Some(Form::Sum(sum))) if sum.activation == Activation::None && sum.rounded.is_none() => {

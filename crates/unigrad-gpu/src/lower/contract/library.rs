@@ -4,7 +4,7 @@
 //! Always: an operand that overlaps itself, runs backwards or needs several strides for one side is none. Steps before the product write scratch
 //! memory only, so that a product which is refused then leaves nothing behind.
 
-use super::super::{Lowered, Step, StepArg};
+use super::super::{Lowered, ProgramArg, ProgramLaunch};
 use super::codes::{Codes, codes};
 use super::inside::{Factor, Words, words};
 use super::problem::{Dims, Operand, Problem};
@@ -33,7 +33,7 @@ impl<W, P> Way<W, P> {
     }
 
     /// After these steps the library leaves sums, of so many bytes, in the first scratch memory, and the last step makes the result of them.
-    pub(super) fn finished(words: W, places: P, steps: &Lowered, bytes: usize, last: Step) -> Way<W, P> {
+    pub(super) fn finished(words: W, places: P, steps: &Lowered, bytes: usize, last: ProgramLaunch) -> Way<W, P> {
         let mut way = Way::whole(words, places, Factor::One, steps);
         // The steps before leave the first buffer for sums.
         match way.steps.scratch.first_mut() {
@@ -51,14 +51,14 @@ pub(crate) type Library = Way<Product, Places>;
 /// Where a product's memory is.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Places {
-    pub(crate) a: StepArg,
-    pub(crate) b: StepArg,
-    pub(crate) c: StepArg,
-    pub(crate) residual: Option<StepArg>,
-    pub(crate) bias: Option<StepArg>,
-    pub(crate) before: Option<StepArg>,
+    pub(crate) a: ProgramArg,
+    pub(crate) b: ProgramArg,
+    pub(crate) c: ProgramArg,
+    pub(crate) residual: Option<ProgramArg>,
+    pub(crate) bias: Option<ProgramArg>,
+    pub(crate) before: Option<ProgramArg>,
     /// Of the factors of `a` and `b`.
-    pub(crate) scales: [Option<StepArg>; 2],
+    pub(crate) scales: [Option<ProgramArg>; 2],
 }
 
 /// A contraction whose operands lie in memory once `steps` are done.
@@ -120,8 +120,8 @@ fn operands(contract: &Contract, p: &Problem, made: u64) -> Option<Product> {
     Some(Product { batch, m, n, k, a, b, c, compute, tf32, inside: Inside::default(), made, after: false })
 }
 
-fn places(p: &Problem, c: StepArg) -> Places {
-    let place = |operand: &Operand| operand.scratch.map_or(StepArg::Arg(operand.arg), StepArg::Scratch);
+fn places(p: &Problem, c: ProgramArg) -> Places {
+    let place = |operand: &Operand| operand.scratch.map_or(ProgramArg::Arg(operand.arg), ProgramArg::Scratch);
     Places { a: place(&p.a), b: place(&p.b), c, residual: None, bias: None, before: None, scales: [None, None] }
 }
 
@@ -154,10 +154,10 @@ impl Stored<'_> {
         for (side, (matrix, place, arg)) in sides.into_iter().enumerate() {
             let (codes, args) = (codes.get(arg)?, self.contract.prologue_args(arg));
             matrix.dtype = codes.dtype;
-            *place = StepArg::Arg(*args.first()?);
+            *place = ProgramArg::Arg(*args.first()?);
             if let Some((at, element)) = codes.scale {
                 product.inside.scales[side] = Some(element);
-                places.scales[side] = Some(StepArg::Arg(*args.get(at)?));
+                places.scales[side] = Some(ProgramArg::Arg(*args.get(at)?));
             }
             if codes.factor != 1.0 {
                 found.scale = match found.scale {
@@ -182,7 +182,7 @@ impl Stored<'_> {
         if c.transposed || ![p.a.dtype, product.compute].contains(&c.dtype) || (product.batch > 1 && c.batch_stride == 0) {
             return None;
         }
-        Some(Way::whole(Product { c, ..product }, places(p, StepArg::Arg(2)), Factor::One, &self.steps))
+        Some(Way::whole(Product { c, ..product }, places(p, ProgramArg::Arg(2)), Factor::One, &self.steps))
     }
 
     /// A contraction whose epilogue the library has words for.
@@ -199,7 +199,7 @@ impl Stored<'_> {
         let bytes = (p.batch * p.m * p.n) as usize * product.compute.size();
         Some(Way::finished(
             product,
-            places(p, StepArg::Scratch(0)),
+            places(p, ProgramArg::Scratch(0)),
             &self.steps,
             bytes,
             split_k::finish(self.contract, p, self.target, 1).ok()?,

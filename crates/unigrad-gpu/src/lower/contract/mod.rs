@@ -94,7 +94,7 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
 }
 
 /// Adds the second step, if there are several parts.
-fn finish(contract: &Contract, p: &Problem, target: &Target, product: super::Step, parts: u64) -> Result<Lowered, Unsupported> {
+fn finish(contract: &Contract, p: &Problem, target: &Target, product: super::ProgramLaunch, parts: u64) -> Result<Lowered, Unsupported> {
     if parts == 1 {
         return Ok(Lowered { steps: vec![product], scratch: Vec::new() });
     }

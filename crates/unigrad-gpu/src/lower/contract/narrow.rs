@@ -6,7 +6,7 @@
 //! runs of 8; others go another way.
 
 use super::super::native::narrow::{self as native, Narrow, VECTORS, WARPS};
-use super::super::{Signature, Step, Unsupported};
+use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, split};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
@@ -62,7 +62,7 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<NarrowTiles> {
 }
 
 /// The launch of the product; the second step of several parts is the caller's. `None` if operands are not in memory after all.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: NarrowTiles) -> Result<Option<Step>, Unsupported> {
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: NarrowTiles) -> Result<Option<ProgramLaunch>, Unsupported> {
     let threads = WARPS * 32;
     let mut s = Signature::new("contract_narrow", [threads, 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;

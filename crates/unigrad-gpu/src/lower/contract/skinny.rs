@@ -5,7 +5,7 @@
 //! some of `k` ([`Way::Spread`]). Loads of several steps are on their way at once.
 //! Always: every element of the matrix is read once; sums are added in an order that sizes alone decide.
 
-use super::super::{Signature, Step, Unsupported};
+use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, split};
 use super::load::repeat;
 use super::problem::{Along, Operand, Problem, multiply_add, plus};
@@ -114,7 +114,7 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<SkinnyTiles> {
 }
 
 /// The launch of the product; the second step of several parts is the caller's.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: SkinnyTiles) -> Result<Step, Unsupported> {
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: SkinnyTiles) -> Result<ProgramLaunch, Unsupported> {
     let mut s = Signature::new("contract_skinny", [plan.threads, 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;
     let second = Source::declare(&mut s, contract, &p.b, target)?;

@@ -4,7 +4,7 @@
 //! Always: templates that move elements one by one (tile, fragment, skinny) take any source. Those that copy memory in a dialect's own words take
 //! the first two: for them [`store`] makes the operand in scratch memory first, which large products are worth.
 
-use super::super::{Lowered, Signature, StepArg, Unsupported, region};
+use super::super::{Lowered, ProgramArg, Signature, Unsupported, region};
 use super::problem::{Operand, Problem};
 use crate::lower::region::Body;
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -79,15 +79,19 @@ pub(super) fn store_but(
         for mut step in made.steps {
             for arg in &mut step.args {
                 match arg {
-                    StepArg::Arg(of) => *arg = args.get(*of).map_or(StepArg::Scratch(at), |arg| StepArg::Arg(*arg)),
-                    StepArg::Scratch(own) => *own += n_scratch,
-                    StepArg::Table(_) | StepArg::ScalarTable(_) | StepArg::WordTable(_) | StepArg::Scalar(..) | StepArg::Block(_) => {
+                    ProgramArg::Arg(of) => *arg = args.get(*of).map_or(ProgramArg::Scratch(at), |arg| ProgramArg::Arg(*arg)),
+                    ProgramArg::Scratch(own) => *own += n_scratch,
+                    ProgramArg::Table(_)
+                    | ProgramArg::ScalarTable(_)
+                    | ProgramArg::WordTable(_)
+                    | ProgramArg::Scalar(..)
+                    | ProgramArg::Block(_) => {
                         return Err(Unsupported {
                             cause: format!("prologue {}: it passes tables or run-time scalars", region.name),
                             help: "this is a mistake of the compiler; please report it".to_owned(),
                         });
                     }
-                    StepArg::Status | StepArg::StatusSlot | StepArg::Word(_) => {}
+                    ProgramArg::Status | ProgramArg::StatusSlot | ProgramArg::Word(_) => {}
                 }
             }
             lowered.steps.push(step);

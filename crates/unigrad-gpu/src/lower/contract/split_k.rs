@@ -1,6 +1,6 @@
 //! The second step of a product whose `k` was divided: adds the partial sums of each point, first to last, and hands the result on.
 
-use super::super::{Signature, Step, Unsupported};
+use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, split};
 use super::problem::{Problem, index_dtype};
 use super::sink::Sink;
@@ -8,7 +8,7 @@ use unigrad_ir::{Target, Type, Value};
 use unigrad_kernel::Contract;
 
 /// Adds `parts` partial sums that lie in scratch buffer 0 as `[parts, batch, m, n]`.
-pub(super) fn finish(contract: &Contract, p: &Problem, target: &Target, parts: u64) -> Result<Step, Unsupported> {
+pub(super) fn finish(contract: &Contract, p: &Problem, target: &Target, parts: u64) -> Result<ProgramLaunch, Unsupported> {
     let threads = target.max_threads.min(256);
     let mut s = Signature::new("contract_sums", [threads, 1, 1]);
     let partial = s.scratch("partial", 0, p.compute, false);

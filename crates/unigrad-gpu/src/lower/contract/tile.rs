@@ -4,7 +4,7 @@
 //! memory, rows padded by 16 bytes; while a tile is multiplied, the next is on its way (two buffers, one barrier per tile).
 //! A `k` in several parts leaves partial sums in scratch memory for [`super::sums`].
 
-use super::super::{Signature, Step, Unsupported};
+use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, split, tile_of};
 use super::load::{Layout, Loader, Tile, pipeline, repeat, table_bytes};
 use super::problem::{Problem, multiply_add};
@@ -84,7 +84,7 @@ impl Parts {
 }
 
 /// The launch of the product; its second step is the caller's if there are several parts.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, shape: Shape, parts: Parts) -> Result<Step, Unsupported> {
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, shape: Shape, parts: Parts) -> Result<ProgramLaunch, Unsupported> {
     let threads = shape.threads();
     let mut s = Signature::new("contract_tile", [threads, 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;

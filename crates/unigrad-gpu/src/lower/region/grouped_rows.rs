@@ -19,7 +19,7 @@ use super::{
     schedule::{Keepable, RowSchedule},
     threads::Threads,
 };
-use crate::lower::{Lowered, Signature, Step, Unsupported, running::LONG as LONG_SUM};
+use crate::lower::{Lowered, ProgramLaunch, Signature, Unsupported, running::LONG as LONG_SUM};
 use unigrad_ir::Target;
 use unigrad_kernel::{Grouped, Region};
 use unigrad_scalar::{BinaryOp, DType};
@@ -126,7 +126,7 @@ impl Group<'_> {
     }
 
     /// One launch for the rows of these instances; `count` is the length of the tables.
-    fn rows_of(&self, instances: &[usize], count: usize) -> Step {
+    fn rows_of(&self, instances: &[usize], count: usize) -> ProgramLaunch {
         let RowKernel { region, target, schedule, .. } = self.rows;
         let across = i64::from(schedule.arrangement.rows());
         let dtype = counter(region.axes[0].saturating_add(across as usize));
@@ -175,7 +175,7 @@ impl Group<'_> {
     }
 
     /// One launch for the parts of the rows that these instances are; `count` is the length of the tables.
-    fn step(&self, instances: &[usize], count: usize, job: Job) -> Step {
+    fn step(&self, instances: &[usize], count: usize, job: Job) -> ProgramLaunch {
         let RowKernel { region, target, passes, schedule, .. } = self.rows;
         let (width, dtype) = (schedule.width, counter(region.axes[0]));
         let (padded, first) = self.padded(instances, count);

@@ -7,7 +7,7 @@ use super::{
     lanes::{Lanes, Shape},
     schedule::MapSchedule,
 };
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Target, Value};
 use unigrad_kernel::Region;
 use unigrad_scalar::DType;
@@ -60,7 +60,7 @@ pub(super) fn dense(extents: &[usize]) -> Vec<i64> {
 }
 
 /// The launch of a simplified map with at least one point.
-pub(super) fn lower(region: &Region, target: &Target) -> Result<Step, Unsupported> {
+pub(super) fn lower(region: &Region, target: &Target) -> Result<ProgramLaunch, Unsupported> {
     let MapSchedule { threads, width, groups } = MapSchedule::new(region, target);
     let points = region.rows();
     let mut sig = Signature::new(&super::identifier(&region.name), [threads, 1, 1]);

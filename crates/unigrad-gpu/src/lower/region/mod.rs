@@ -16,10 +16,10 @@ mod map;
 mod ops;
 mod passes;
 mod picks;
-mod plan;
 mod quotient;
 mod range;
 mod row;
+mod row_plan;
 mod schedule;
 mod simplify;
 mod threads;
@@ -29,7 +29,7 @@ mod written;
 pub(crate) use body::Body;
 pub(super) use schedule::workgroup;
 
-use super::{Lowered, StepArg, Unsupported};
+use super::{Lowered, ProgramArg, Unsupported};
 use unigrad_ir::Target;
 use unigrad_kernel::{Grouped, Region};
 
@@ -57,10 +57,10 @@ pub(super) fn region(region: &Region, target: &Target) -> Result<Lowered, Unsupp
     }
     // Arguments beyond the kernel's are the scratch buffers that parts pass on.
     for arg in lowered.steps.iter_mut().flat_map(|step| &mut step.args) {
-        if let StepArg::Arg(at) = *arg
+        if let ProgramArg::Arg(at) = *arg
             && at >= region.args.len()
         {
-            *arg = StepArg::Scratch(at - region.args.len());
+            *arg = ProgramArg::Scratch(at - region.args.len());
         }
     }
     written::check(region, &lowered)?;

@@ -13,7 +13,7 @@ use super::{
     map::{counter, for_blocks, unravel},
     ops::{Carried, Fold},
     passes::Passes,
-    plan::Plan,
+    row_plan::RowPlan,
     schedule::{Kept, RowSchedule},
     threads::{Threads, tree},
 };
@@ -39,8 +39,8 @@ pub(super) enum Job {
 /// The launches of a simplified region with reduce axes and at least one row.
 pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
     let facts = Body::new(region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let plan = Plan::new(&facts, target);
-    let Plan { passes, schedule, kept, parts } = &plan;
+    let plan = RowPlan::new(&facts, target);
+    let RowPlan { passes, schedule, kept, parts } = &plan;
     let mut lowered = Lowered::default();
     let kernel = RowKernel { region, target, passes, schedule: *schedule, kept, long: plan.is_long() };
     if schedule.splits == 1 {

@@ -10,7 +10,7 @@ use super::{
     map::{counter, for_blocks, unravel},
     schedule::{Tiling, power_of_two},
 };
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{InstOp, Region};
 use unigrad_scalar::BinaryOp;
@@ -46,7 +46,7 @@ pub(super) fn staged(region: &Region, from: usize) -> Vec<usize> {
 }
 
 /// The launch of a simplified map, in squares.
-pub(super) fn lower(region: &Region, target: &Target, tiling: Tiling) -> Result<Step, Unsupported> {
+pub(super) fn lower(region: &Region, target: &Target, tiling: Tiling) -> Result<ProgramLaunch, Unsupported> {
     let Tiling { from, width } = tiling;
     let to = region.axes.len() - 1;
     let staged = staged(region, from);

@@ -3,7 +3,7 @@
 //! In: a region and what it was lowered to. Out: an error if an argument that it writes is stored to by none of the programs.
 //! Never: looks at where in the argument, or under which condition.
 
-use crate::lower::{Lowered, StepArg, Unsupported};
+use crate::lower::{Lowered, ProgramArg, Unsupported};
 use rustc_hash::FxHashSet;
 use unigrad_ir::{Op, Place, Program, Stmt};
 use unigrad_kernel::Region;
@@ -17,8 +17,8 @@ pub(super) fn check(region: &Region, lowered: &Lowered) -> Result<(), Unsupporte
     for step in &lowered.steps {
         for param in stored(&step.program) {
             match step.args.get(param as usize) {
-                Some(StepArg::Arg(at)) => _ = written.insert(*at),
-                Some(StepArg::Table(all)) => written.extend(all),
+                Some(ProgramArg::Arg(at)) => _ = written.insert(*at),
+                Some(ProgramArg::Table(all)) => written.extend(all),
                 _ => {}
             }
         }

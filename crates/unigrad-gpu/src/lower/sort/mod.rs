@@ -11,7 +11,7 @@ mod radix;
 mod tile;
 
 use super::{
-    Lowered, Signature, Step, Unsupported,
+    Lowered, ProgramLaunch, Signature, Unsupported,
     distribute::{Operand, ScratchBuffers, check_dtype, div_rem, mul_add, too_large},
 };
 use key::{KeyOf, Keys, Pairs, Words};
@@ -58,7 +58,7 @@ pub(super) fn sort(
     output: Output,
     keep: usize,
     scratch: &mut ScratchBuffers,
-) -> Result<Vec<Step>, Unsupported> {
+) -> Result<Vec<ProgramLaunch>, Unsupported> {
     let elements = rows.count() * rows.len;
     // Twice the elements, so that the ends of tiles beyond the last are counted without wrapping.
     if elements >= 1 << 31 {

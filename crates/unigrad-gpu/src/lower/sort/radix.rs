@@ -4,7 +4,7 @@
 //! Within a tile each thread counts a run of elements that follow each other, in counters of its own: no atomics, no order but the rows'.
 
 use super::super::{
-    Signature, Step, Unsupported,
+    ProgramLaunch, Signature, Unsupported,
     distribute::{Line, Operand, ScratchBuffers, div_rem, mul_add, mul_const_add, threads},
     scan,
 };
@@ -24,7 +24,7 @@ pub(super) fn steps(
     input: Input,
     output: Output,
     scratch: &mut ScratchBuffers,
-) -> Result<Vec<Step>, Unsupported> {
+) -> Result<Vec<ProgramLaunch>, Unsupported> {
     let keys = input.keys();
     let n_passes = keys.bits.div_ceil(4).max(1);
     let per_thread = 4 * (DIGITS + EACH + 1);
@@ -128,7 +128,7 @@ impl Pass {
         mul_add(b, line, tile.tiles, tile.tile)
     }
 
-    fn count(&self, target: &Target, from: &Input) -> Result<Step, Unsupported> {
+    fn count(&self, target: &Target, from: &Input) -> Result<ProgramLaunch, Unsupported> {
         let mut sig = Signature::new("count_digits", [self.n_threads, 1, 1]);
         let source = from.open(&mut sig);
         let counts = self.counts.open(&mut sig, "counts", true);
@@ -173,7 +173,7 @@ impl Pass {
         Ok(sig.finish(tile.line.grid))
     }
 
-    fn spread(&self, target: &Target, from: &Input, to: &Output) -> Result<Step, Unsupported> {
+    fn spread(&self, target: &Target, from: &Input, to: &Output) -> Result<ProgramLaunch, Unsupported> {
         let n = i64::from(self.n_threads);
         let mut sig = Signature::new("spread_by_digit", [self.n_threads, 1, 1]);
         let source = from.open(&mut sig);

@@ -3,7 +3,7 @@
 use super::key::less;
 use super::{Input, Output, Rows};
 use crate::lower::distribute::{Line, div_rem, mul_add, mul_const_add, threads};
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use unigrad_ir::Target;
 use unigrad_scalar::{BinaryOp, DType};
 
@@ -15,7 +15,7 @@ pub(super) fn capacity(target: &Target, words: usize) -> usize {
 }
 
 /// Sorts each tile of each row and keeps its first `keep` (all of it, if it is shorter).
-pub(super) fn step(target: &Target, rows: Rows, input: &Input, output: &Output, keep: usize) -> Result<Step, Unsupported> {
+pub(super) fn step(target: &Target, rows: Rows, input: &Input, output: &Output, keep: usize) -> Result<ProgramLaunch, Unsupported> {
     let words = input.keys().words;
     let room = capacity(target, words);
     let tile = rows.len.next_power_of_two().clamp(2, room);

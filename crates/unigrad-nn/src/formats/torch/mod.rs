@@ -17,7 +17,7 @@ mod values;
 
 use super::{
     Contents, Format, Tensor,
-    layout::{Layout, Place, Storage},
+    layout::{Layout, Location, Storage},
     source::Source,
     zip,
 };
@@ -136,7 +136,7 @@ pub(super) fn open_old(source: &Source) -> Result<Contents> {
     let stored = |key: &str| {
         let (at, len) =
             places.get(key).ok_or_else(|| source.damaged(format!("storage {} is not in the list of storages", printable(key))))?;
-        Ok(Storage { place: Place::At(*at), len: *len, big_endian: false, crc: None, name: format!("storage {}", printable(key)) })
+        Ok(Storage { place: Location::At(*at), len: *len, big_endian: false, crc: None, name: format!("storage {}", printable(key)) })
     };
     contents(source, &loaded, flat, Format::PyTorchLegacy, stored)
 }
@@ -151,7 +151,7 @@ fn contents(source: &Source, loaded: &Loaded, flat: Flat, format: Format, find: 
                 let (pickle, range) = flatten::inside(bytes, loaded);
                 Storage {
                     len: range.len() as u64,
-                    place: Place::Memory(pickle, range),
+                    place: Location::Memory(pickle, range),
                     big_endian: *big_endian,
                     crc: None,
                     name: DATA.to_owned(),

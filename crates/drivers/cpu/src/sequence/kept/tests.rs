@@ -1,7 +1,7 @@
 //! Sequences with kept operands beside the same launches one by one: weights that change between runs, within a run, and under another name.
 
 use super::super::{Steps, prepare, run};
-use super::{MIN_BYTES, MIN_USES, Shared};
+use super::{MIN_BYTES, MIN_USES, SharedOperand};
 use crate::CpuDriver;
 use std::any::Any;
 use unigrad_device::{At, Buffer, Device, Launch, Run, Slice, register};
@@ -54,40 +54,40 @@ fn doubling(len: usize) -> Kernel {
 }
 
 /// An entry of the table and a byte in it.
-type Place = (usize, usize);
+type ByteAt = (usize, usize);
 
 #[derive(Clone, Copy)]
-enum Step {
+enum Work {
     /// Of entry 0 by a weight, to a result.
-    Product { w: Place, c: Place },
+    Product { w: ByteAt, c: ByteAt },
     /// So many numbers.
-    Double(Place, usize),
+    Double(ByteAt, usize),
 }
 
-struct Program {
+struct Launches {
     device: Device,
     launches: Vec<Launch>,
 }
 
-impl Program {
-    fn new(steps: &[Step]) -> Program {
+impl Launches {
+    fn new(work: &[Work]) -> Launches {
         register(CpuDriver);
         let device = Device::open("cpu").unwrap();
-        let at = |(entry, offset): Place, len| At { entry, offset, len };
-        let launch = |step: &Step| {
+        let at = |(entry, offset): ByteAt, len| At { entry, offset, len };
+        let launch = |step: &Work| {
             let (kernel, args) = match *step {
-                Step::Product { w, c } => (product(N), vec![at((0, 0), A), at(w, W), at(c, C)]),
-                Step::Double(place, len) => (doubling(len), vec![at(place, 4 * len)]),
+                Work::Product { w, c } => (product(N), vec![at((0, 0), A), at(w, W), at(c, C)]),
+                Work::Double(place, len) => (doubling(len), vec![at(place, 4 * len)]),
             };
             Launch { program: device.compile(&kernel).unwrap(), args, scalars: vec![], begins: vec![], origin: None }
         };
-        Program { launches: steps.iter().map(launch).collect(), device }
+        Launches { launches: work.iter().map(launch).collect(), device }
     }
 
     fn shared(&self) -> Vec<(std::ops::Range<usize>, usize)> {
         let prepared = prepare(&self.launches).unwrap();
-        let steps = (&*prepared as &dyn Any).downcast_ref::<Steps>().unwrap();
-        steps.kept.shared.iter().map(|shared: &Shared| (shared.launches.clone(), shared.uses)).collect()
+        let work = (&*prepared as &dyn Any).downcast_ref::<Steps>().unwrap();
+        work.kept.shared.iter().map(|shared: &SharedOperand| (shared.launches.clone(), shared.uses)).collect()
     }
 
     /// Runs parts of the sequence over and over, and the same launches one by one over other memory; entries name buffers of the given sizes.
@@ -124,15 +124,15 @@ impl Program {
     }
 }
 
-fn products(w: Place, results: std::ops::Range<usize>) -> impl Iterator<Item = Step> {
-    results.map(move |i| Step::Product { w, c: (2, i * C) })
+fn products(w: ByteAt, results: std::ops::Range<usize>) -> impl Iterator<Item = Work> {
+    results.map(move |i| Work::Product { w, c: (2, i * C) })
 }
 
 #[test]
 fn a_weight_that_changes_between_runs_is_packed_again() {
     const { assert!(W >= MIN_BYTES) };
     for uses in [MIN_USES - 1, MIN_USES, MIN_USES + 1] {
-        let program = Program::new(&products((1, 0), 0..uses).collect::<Vec<_>>());
+        let program = Launches::new(&products((1, 0), 0..uses).collect::<Vec<_>>());
         let all = 0..uses;
         let expected = if uses >= MIN_USES { vec![(all.clone(), uses)] } else { vec![] };
         assert_eq!(program.shared(), expected);
@@ -144,33 +144,33 @@ fn a_weight_that_changes_between_runs_is_packed_again() {
 fn a_weight_that_changes_within_a_run_is_packed_again() {
     let n = MIN_USES;
     for place in [(1, 0), (1, W - 64)] {
-        let mut steps: Vec<Step> = products((1, 0), 0..n).collect();
+        let mut work: Vec<Work> = products((1, 0), 0..n).collect();
         // Its last or first numbers alone.
-        steps.push(Step::Double(place, 16));
-        steps.extend(products((1, 0), n..2 * n));
-        steps.push(Step::Double(place, 16));
-        steps.extend(products((1, 0), 2 * n..3 * n - 1));
-        let program = Program::new(&steps);
+        work.push(Work::Double(place, 16));
+        work.extend(products((1, 0), n..2 * n));
+        work.push(Work::Double(place, 16));
+        work.extend(products((1, 0), 2 * n..3 * n - 1));
+        let program = Launches::new(&work);
         assert_eq!(program.shared(), [(0..n, n), (n + 1..2 * n + 1, n)]);
-        program.check(&[A, W, 3 * n * C], &[0, 1, 2], &[0..steps.len(), 2..steps.len(), 0..n + 2, n + 2..steps.len()]);
+        program.check(&[A, W, 3 * n * C], &[0, 1, 2], &[0..work.len(), 2..work.len(), 0..n + 2, n + 2..work.len()]);
     }
     // What is written beside it does not matter.
-    let mut steps: Vec<Step> = products((1, 64), 0..n).collect();
-    steps.splice(1..1, [Step::Double((1, 0), 16), Step::Double((1, W + 64), 16)]);
-    let program = Program::new(&steps);
+    let mut work: Vec<Work> = products((1, 64), 0..n).collect();
+    work.splice(1..1, [Work::Double((1, 0), 16), Work::Double((1, W + 64), 16)]);
+    let program = Launches::new(&work);
     assert_eq!(program.shared(), vec![(0..n + 2, n)]);
-    program.check(&[A, W + 128, n * C], &[0, 1, 2], std::slice::from_ref(&(0..steps.len())));
+    program.check(&[A, W + 128, n * C], &[0, 1, 2], std::slice::from_ref(&(0..work.len())));
 }
 
 #[test]
 fn a_product_that_writes_into_the_weight_ends_it() {
     let n = MIN_USES;
-    let mut steps: Vec<Step> = products((1, 0), 0..n).collect();
-    steps.push(Step::Product { w: (1, W + C), c: (1, W - 64) });
-    steps.extend(products((1, 0), n..2 * n));
-    let program = Program::new(&steps);
+    let mut work: Vec<Work> = products((1, 0), 0..n).collect();
+    work.push(Work::Product { w: (1, W + C), c: (1, W - 64) });
+    work.extend(products((1, 0), n..2 * n));
+    let program = Launches::new(&work);
     assert_eq!(program.shared(), [(0..n, n), (n + 1..2 * n + 1, n)]);
-    program.check(&[A, 2 * W + C, 2 * n * C], &[0, 1, 2], std::slice::from_ref(&(0..steps.len())));
+    program.check(&[A, 2 * W + C, 2 * n * C], &[0, 1, 2], std::slice::from_ref(&(0..work.len())));
 }
 
 /// Entry 3 is the weight's buffer, or another.
@@ -178,13 +178,13 @@ fn a_product_that_writes_into_the_weight_ends_it() {
 fn a_weight_that_changes_by_another_name_is_not_kept() {
     let n = MIN_USES;
     for offset in [0, W - 64, W] {
-        let mut steps: Vec<Step> = products((1, 0), 0..n).collect();
-        steps.push(Step::Double((3, offset), 16));
-        steps.extend(products((1, 0), n..2 * n));
-        let program = Program::new(&steps);
+        let mut work: Vec<Work> = products((1, 0), 0..n).collect();
+        work.push(Work::Double((3, offset), 16));
+        work.extend(products((1, 0), n..2 * n));
+        let program = Launches::new(&work);
         assert_eq!(program.shared(), [(0..2 * n + 1, 2 * n)]);
         for entries in [[0, 1, 2, 1], [0, 1, 2, 3]] {
-            program.check(&[A, W + 64, 2 * n * C, W + 64], &entries, std::slice::from_ref(&(0..steps.len())));
+            program.check(&[A, W + 64, 2 * n * C, W + 64], &entries, std::slice::from_ref(&(0..work.len())));
         }
     }
 }
@@ -193,12 +193,12 @@ fn a_weight_that_changes_by_another_name_is_not_kept() {
 fn weights_at_once_have_places_of_their_own() {
     let n = MIN_USES;
     // Two in turns, then a third, which takes the place of either.
-    let mut steps: Vec<Step> = Vec::new();
+    let mut work: Vec<Work> = Vec::new();
     for i in 0..n {
-        steps.extend(products((1, 0), i..i + 1).chain(products((1, W), n + i..n + i + 1)));
+        work.extend(products((1, 0), i..i + 1).chain(products((1, W), n + i..n + i + 1)));
     }
-    steps.extend(products((1, 2 * W), 2 * n..3 * n));
-    let program = Program::new(&steps);
+    work.extend(products((1, 2 * W), 2 * n..3 * n));
+    let program = Launches::new(&work);
     let prepared = prepare(&program.launches).unwrap();
     let kept = &(&*prepared as &dyn Any).downcast_ref::<Steps>().unwrap().kept;
     assert_eq!(kept.shared.len(), 3);
@@ -208,14 +208,14 @@ fn weights_at_once_have_places_of_their_own() {
             assert!(!super::meet(&a.launches, &b.launches) || !super::meet(&a.at, &b.at));
         }
     }
-    program.check(&[A, 3 * W, 3 * n * C], &[0, 1, 2], &[0..steps.len(), 1..steps.len() - 1]);
+    program.check(&[A, 3 * W, 3 * n * C], &[0, 1, 2], &[0..work.len(), 1..work.len() - 1]);
 }
 
 /// Several threads run one sequence at once.
 #[test]
 fn runs_at_once_do_not_share_panels() {
     let n = 2 * MIN_USES;
-    let program = Program::new(&products((1, 0), 0..n).collect::<Vec<_>>());
+    let program = Launches::new(&products((1, 0), 0..n).collect::<Vec<_>>());
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| (0..5).for_each(|_| program.check(&[A, W, n * C], &[0, 1, 2], std::slice::from_ref(&(0..n)))));

@@ -12,7 +12,7 @@ use crate::lower::attention::backward::{Backward, Places};
 use crate::lower::attention::run;
 use crate::lower::attention::tile::Side;
 use crate::lower::distribute::{Line, mul_const_add};
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use std::f64::consts::LOG2_E;
 use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::Layout4;
@@ -24,7 +24,7 @@ pub(in crate::lower::attention) fn lower(
     sizes: &Sizes,
     keys: Option<[bool; 2]>,
     target: &Target,
-) -> Result<Step, Unsupported> {
+) -> Result<ProgramLaunch, Unsupported> {
     let Backward { kernel, context, .. } = pass;
     let forward = &kernel.forward;
     let by_key = keys.is_some();

@@ -15,7 +15,7 @@ use crate::lower::attention::Inputs;
 use crate::lower::attention::division::{Block, Division, Results};
 use crate::lower::attention::{over_bits, run};
 use crate::lower::distribute::mul_const_add;
-use crate::lower::{Signature, Step, Unsupported};
+use crate::lower::{ProgramLaunch, Signature, Unsupported};
 use std::f64::consts::{LN_2, LOG2_E};
 use unigrad_ir::{Builder, Place, SubgroupOp, Target, Type, Value};
 use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
@@ -24,7 +24,7 @@ use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
 const SLACK: f64 = 8.0;
 
 /// The launch.
-pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes, target: &Target) -> Result<Step, Unsupported> {
+pub(in crate::lower::attention) fn lower(division: &Division<'_>, sizes: &Sizes, target: &Target) -> Result<ProgramLaunch, Unsupported> {
     let context = division.context;
     let kernel = context.kernel;
     let line = division.line(target)?;

@@ -168,7 +168,7 @@ fn codes_are_offered_before_what_is_made_of_them() {
     assert_eq!((p.a.transposed, p.b.transposed, p.made, both[0].before, p.tf32), (false, true, 0, 0, false));
     assert_eq!((p.inside.scales, p.inside.scaled), ([None, Some(2)], true));
     // The scale is the one argument beyond `a`, `b` and `c`.
-    assert_eq!((&places.a, &places.b, &places.scales), (&StepArg::Arg(0), &StepArg::Arg(1), &[None, Some(StepArg::Arg(3))]));
+    assert_eq!((&places.a, &places.b, &places.scales), (&ProgramArg::Arg(0), &ProgramArg::Arg(1), &[None, Some(ProgramArg::Arg(3))]));
     assert!(both[1].words.a.dtype == DType::F32 && both[1].words.made > 0 && both[1].before == 2);
     let half = Map { to: DType::BF16, ..PLAIN };
     assert!(offered(half, half)[0].words.tf32, "sums of halves may have fewer bits");

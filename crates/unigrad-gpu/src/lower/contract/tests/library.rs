@@ -72,19 +72,19 @@ fn run(found: &Library, args: &mut [Memory], scalars: &[u64]) {
     launch(before, target, &mut memory, n_args, scalars).unwrap();
     let unchanged = args.iter().zip(&memory).all(|(arg, now)| arg.bytes() == now);
     assert!(unchanged, "a step before a product changes an argument");
-    let place = |place: &StepArg| match place {
-        StepArg::Arg(at) => *at,
-        StepArg::Scratch(at) => n_args + at,
+    let place = |place: &ProgramArg| match place {
+        ProgramArg::Arg(at) => *at,
+        ProgramArg::Scratch(at) => n_args + at,
         other => panic!("{other:?}"),
     };
-    let of = |memory: &[Vec<u8>], at: &StepArg, dtype: DType| {
+    let of = |memory: &[Vec<u8>], at: &ProgramArg, dtype: DType| {
         let bytes = &memory[place(at)];
         let mut of = Memory::new(dtype, bytes.len() / dtype.size());
         of.bytes_mut().copy_from_slice(bytes);
         of
     };
     let (p, places) = (&found.words, &found.places);
-    let maybe = |at: &Option<StepArg>, dtype: DType| at.as_ref().map(|at| of(&memory, at, dtype));
+    let maybe = |at: &Option<ProgramArg>, dtype: DType| at.as_ref().map(|at| of(&memory, at, dtype));
     let mut parts = Parts {
         a: of(&memory, &places.a, p.a.dtype),
         b: of(&memory, &places.b, p.b.dtype),

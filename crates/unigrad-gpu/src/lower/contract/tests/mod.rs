@@ -5,7 +5,7 @@ mod codes;
 mod library;
 mod windows;
 
-use super::super::{Lowered, Part, Step, StepArg};
+use super::super::{Lowered, Part, ProgramArg, ProgramLaunch};
 use super::lower;
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
@@ -57,19 +57,19 @@ fn execute(lowered: &Lowered, target: &Target, args: &mut [Memory], scalars: &[u
 }
 
 /// Runs steps on memory: that of the arguments, then that of the scratch buffers.
-fn launch(steps: &[Step], target: &Target, memory: &mut [Vec<u8>], n_args: usize, scalars: &[u64]) -> Result<(), String> {
+fn launch(steps: &[ProgramLaunch], target: &Target, memory: &mut [Vec<u8>], n_args: usize, scalars: &[u64]) -> Result<(), String> {
     for step in steps {
         let span = |allocation: usize| Argument::Buffer(Span { allocation, offset: 0, len: memory[allocation].len() });
         let bound: Vec<Argument> = step
             .args
             .iter()
             .map(|arg| match arg {
-                StepArg::Arg(at) => span(*at),
-                StepArg::Scratch(at) => span(n_args + at),
-                StepArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
-                StepArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
-                StepArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
-                StepArg::Word(word) => Argument::Scalar(*word),
+                ProgramArg::Arg(at) => span(*at),
+                ProgramArg::Scratch(at) => span(n_args + at),
+                ProgramArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
+                ProgramArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
+                ProgramArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
+                ProgramArg::Word(word) => Argument::Scalar(*word),
                 other => panic!("a contraction passes {other:?}"),
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use super::directed::{Make, statistics, whole};
 use super::*;
-use crate::lower::region::{body::Body, plan::Plan, schedule::Kept, simplify::simplify};
+use crate::lower::region::{body::Body, row_plan::RowPlan, schedule::Kept, simplify::simplify};
 use unigrad_ir::{Op, Place};
 use unigrad_kernel::Value;
 use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
@@ -22,7 +22,7 @@ fn small() -> Vec<(&'static str, Target)> {
 fn plan(region: &Region, target: &Target) -> (usize, Kept, usize) {
     let region = simplify(region);
     let body = Body::new(&region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let plan = Plan::new(&body, target);
+    let plan = RowPlan::new(&body, target);
     (plan.passes.len(), plan.schedule.kept, plan.schedule.splits)
 }
 

@@ -4,7 +4,7 @@ mod directed;
 mod long_rows;
 mod schedules;
 
-use crate::lower::{Lowered, Part, StepArg, lower};
+use crate::lower::{Lowered, Part, ProgramArg, lower};
 use unigrad_ir::{
     Dialect, Param, Target,
     interpret::{Argument, Span, run},
@@ -47,7 +47,7 @@ pub(super) fn execute(lowered: &Lowered, target: &Target, memory: &Memory, scala
         assert!(step.grid.iter().zip(target.max_grid).all(|(extent, most)| *extent <= most), "grid {:?}", step.grid);
         assert!(step.program.threads() <= target.max_threads && step.program.shared_bytes() <= target.shared_bytes);
         // The words of a block, in memory of their own.
-        let block = step.args.iter().find_map(|arg| if let StepArg::Block(words) = arg { Some(words) } else { None });
+        let block = step.args.iter().find_map(|arg| if let ProgramArg::Block(words) = arg { Some(words) } else { None });
         let block: Vec<u8> = block.into_iter().flatten().flat_map(|word| word.of(scalars, 0).unwrap().to_le_bytes()).collect();
         let in_block = Span { allocation: status + 1, offset: 0, len: block.len() };
         allocations.truncate(status + 1);
@@ -56,18 +56,18 @@ pub(super) fn execute(lowered: &Lowered, target: &Target, memory: &Memory, scala
             .args
             .iter()
             .map(|arg| match arg {
-                StepArg::Arg(at) => Argument::Buffer(span(*at)),
-                StepArg::Scratch(at) => Argument::Buffer(span(n_args + at)),
-                StepArg::Status => Argument::Buffer(span(status)),
-                StepArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
-                StepArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
-                StepArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
-                StepArg::StatusSlot => Argument::Scalar(0),
-                StepArg::Block(_) => Argument::Buffer(in_block),
-                StepArg::Word(word) => Argument::Scalar(*word),
-                StepArg::Table(at) => Argument::Table(at.iter().map(|at| span(*at)).collect()),
-                StepArg::ScalarTable(at) => Argument::ScalarTable(at.iter().map(|at| scalars[*at]).collect()),
-                StepArg::WordTable(words) => Argument::ScalarTable(words.clone()),
+                ProgramArg::Arg(at) => Argument::Buffer(span(*at)),
+                ProgramArg::Scratch(at) => Argument::Buffer(span(n_args + at)),
+                ProgramArg::Status => Argument::Buffer(span(status)),
+                ProgramArg::Scalar(at, Part::Whole) => Argument::Scalar(scalars[*at]),
+                ProgramArg::Scalar(at, Part::Low) => Argument::Scalar(scalars[*at] & 0xffff_ffff),
+                ProgramArg::Scalar(at, Part::High) => Argument::Scalar(scalars[*at] >> 32),
+                ProgramArg::StatusSlot => Argument::Scalar(0),
+                ProgramArg::Block(_) => Argument::Buffer(in_block),
+                ProgramArg::Word(word) => Argument::Scalar(*word),
+                ProgramArg::Table(at) => Argument::Table(at.iter().map(|at| span(*at)).collect()),
+                ProgramArg::ScalarTable(at) => Argument::ScalarTable(at.iter().map(|at| scalars[*at]).collect()),
+                ProgramArg::WordTable(words) => Argument::ScalarTable(words.clone()),
             })
             .collect();
         if let Err(fault) = run(&step.program, target, step.grid, &mut allocations, &arguments) {

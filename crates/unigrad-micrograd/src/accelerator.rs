@@ -25,7 +25,7 @@ pub trait Machine: Send + Sync {
 }
 
 /// Where values are, apart from the CPU.
-pub struct Place {
+pub struct Accelerator {
     number: u32,
     machine: Box<dyn Machine>,
     pending: Mutex<Vec<Weak<Node>>>,
@@ -54,11 +54,11 @@ impl Turn {
 /// Nodes of a tape, as long as no device refuses: at first and at least.
 const MOST: (usize, usize) = (1 << 16, 64);
 
-impl Place {
+impl Accelerator {
     /// A place with a number of the caller's. It lives as long as the process.
-    pub fn new(number: u32, machine: Box<dyn Machine>) -> &'static Place {
+    pub fn new(number: u32, machine: Box<dyn Machine>) -> &'static Accelerator {
         let (pending, failure) = (Mutex::default(), Mutex::default());
-        Box::leak(Box::new(Place { number, machine, pending, failure, n_runs: AtomicU64::new(0), most: AtomicUsize::new(MOST.0) }))
+        Box::leak(Box::new(Accelerator { number, machine, pending, failure, n_runs: AtomicU64::new(0), most: AtomicUsize::new(MOST.0) }))
     }
 
     /// Its number.

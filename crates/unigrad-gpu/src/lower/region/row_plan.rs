@@ -1,6 +1,6 @@
 //! How a region with reductions is done: its walks, what stays of a row between them, and the threads for it.
 //!
-//! In: a simplified region, a target. Out: a [`Plan`], from sizes and limits alone.
+//! In: a simplified region, a target. Out: a [`RowPlan`], from sizes and limits alone.
 //! Always: a row is read once where what is read of it fits into registers or shared memory; where it does not, a sum of exponentials shares the
 //! walk that finds the greatest element.
 //!
@@ -20,7 +20,7 @@ use unigrad_scalar::DType;
 
 /// See the module's text.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct RowPlan {
     pub(super) passes: Passes,
     pub(super) schedule: RowSchedule,
     /// By pass: what it keeps for later ones.
@@ -29,21 +29,21 @@ pub(super) struct Plan {
     pub(super) parts: Vec<DType>,
 }
 
-impl Plan {
+impl RowPlan {
     /// For a simplified region with reduce axes and at least one row.
-    pub(super) fn new(body: &Body<'_>, target: &Target) -> Plan {
-        let plan = Plan::of(body, target, picks::settled(body, false));
+    pub(super) fn new(body: &Body<'_>, target: &Target) -> RowPlan {
+        let plan = RowPlan::of(body, target, picks::settled(body, false));
         let is_split = plan.schedule.splits > 1;
         // Other workgroups may have overwritten what is picked; and long rows are few.
-        let plan = if is_split { Plan::of(body, target, Passes::new(body, Plan::no_picks(body), false)) } else { plan };
+        let plan = if is_split { RowPlan::of(body, target, Passes::new(body, RowPlan::no_picks(body), false)) } else { plan };
         if plan.schedule.kept != Kept::Nothing {
             return plan;
         }
-        let passes = if is_split { Passes::new(body, Plan::no_picks(body), true) } else { picks::settled(body, true) };
+        let passes = if is_split { Passes::new(body, RowPlan::no_picks(body), true) } else { picks::settled(body, true) };
         if passes.len() >= plan.passes.len() {
             return plan;
         }
-        let online = Plan::of(body, target, passes);
+        let online = RowPlan::of(body, target, passes);
         let takes_over = (online.schedule.splits > 1) == (plan.schedule.splits > 1) && !online.is_long();
         if takes_over { online } else { plan }
     }
@@ -52,14 +52,14 @@ impl Plan {
         vec![None; body.region.insts.len()]
     }
 
-    fn of(body: &Body<'_>, target: &Target, passes: Passes) -> Plan {
+    fn of(body: &Body<'_>, target: &Target, passes: Passes) -> RowPlan {
         let choices = Choices::new(body, &passes, target);
         // Parts of rows take launches that pass what the others left.
         let parts = passes.scratch_parts(body);
         let may_split = body.region.args.len() + parts.len() < target.max_buffers as usize;
         let schedule = RowSchedule::new(body.region, target, passes.len(), choices.keepable, may_split);
         let kept = if schedule.kept == Kept::InShared { choices.loads } else { choices.values };
-        Plan { passes, schedule, kept, parts }
+        RowPlan { passes, schedule, kept, parts }
     }
 
     /// Whether a thread adds so often to a sum that it keeps what it loses.
