@@ -16,7 +16,7 @@
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32`, and attention, may round their operands to TF32 (10 bits of mantissa instead of 23) where a library, or a program of matrix instructions, is faster with it; `off`, the default: never |
 //! | `UNIGRAD_REPRODUCIBLE` | [`Config::reproducible`] | `on`: how a vendor's library does a product follows from its shape alone; `off`, the default: of the algorithms that the library puts first the fastest is taken, by time, once for a shape and kind of device, and kept on disk and in checkpoints; another one may add in another order, so that processes may differ in the last bits. On a CPU without AMX, `off` measures whether pairs of `bf16` are faster than `f32` |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
-//! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call, in which a launch is made ready while the one before it ends; `serial`: kept, but each is launched after the end of the one before |
+//! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call, in which launches that touch no memory in common may run side by side, and a launch is made ready while the one before it ends; `serial`: kept, but each is launched after the end of the one before |
 //! | `UNIGRAD_CHANNELS` | [`Config::channels`] | `first`, `last`: where convolutions and what follows them have their channels in memory, whatever the dtype; by default last for `f16` and `bf16` on devices whose kernels want that (NVIDIA from `sm_80` on). Shapes and results stay as they are |
 //! | `UNIGRAD_WGPU_MATRICES` | – | `on`, or `off`: no matrix instructions on Vulkan, where wgpu's interface to them is experimental |
 //! | `UNIGRAD_OPENCL_LIBRARY`, `UNIGRAD_HIP_LIBRARY`, `UNIGRAD_NVML_LIBRARY` | – | the library that the driver loads instead of those it looks for |
@@ -126,7 +126,7 @@ pub enum Replay {
     /// Where they can.
     #[default]
     On,
-    /// Where they can, and each launch begins after the end of the one before it: without programmatic dependent launch.
+    /// Where they can, and each launch begins after the end of the one before it: without branches and programmatic dependent launch.
     Serial,
     /// Never.
     Off,

@@ -7,6 +7,7 @@
 //! Never: waits in `launch`.
 
 mod block;
+mod hazards;
 mod library;
 mod replay;
 mod sequence;

@@ -143,7 +143,9 @@ impl Replays<()> for Teller {
         Ok(Box::new(Vec::<Vec<Bound>>::new()))
     }
 
-    fn keep(&self, recording: &mut Recording, launch: Kept<'_, ()>) -> Result<bool, Error> {
+    fn keep(&self, recording: &mut Recording, launch: Kept<'_, ()>, after: &[usize]) -> Result<bool, Error> {
+        let n = kept(&mut **recording).len();
+        assert!(after.iter().all(|before| *before < n), "launch {n} is after {after:?}");
         kept(&mut **recording).push(arguments(launch));
         self.done(Operation::Keep)
     }

@@ -1,13 +1,12 @@
 //! Launches that the driver keeps as a CUDA graph.
 //!
-//! In: kernels with their parameters, and work of cuBLASLt, which is captured. Out: a graph whose nodes follow each other, and which is made ready at
-//! its first replay.
-//! Always: a launch comes after the one before it. A program that waits by itself is launched by programmatic dependent launch, when all groups of
-//! the program before it have ended, but maybe before what they wrote is there for others: that is what it waits for. One that asks for memory before
+//! In: kernels with their parameters, and work of cuBLASLt, which is captured. Out: a graph whose nodes follow those that they are to follow, and which
+//! is made ready at its first replay.
+//! Always: a launch comes after those that it is to follow; others may run beside it. A program that waits by itself and follows one program alone is
+//! launched by programmatic dependent launch, when all groups of the program before it have ended, but maybe before what they wrote is there for others: that is what it waits for. One that asks for memory before
 //! it waits (a product with few rows: its matrix) is launched when those groups have begun. A parameter that changes goes to the graph that is ready,
 //! and counts from the next replay on; CUDA copies parameters, keeps replays of a graph from overlapping, and lets one that is under way end when its
 //! graph is dropped.
-//! Never: a branch: independent launches wait for each other, as they do in a stream.
 
 use crate::{
     api,
@@ -24,11 +23,10 @@ struct Graph {
     graph: sys::CUgraph,
     /// Once it is ready.
     exec: Option<sys::CUgraphExec>,
-    nodes: Vec<sys::CUgraphNode>,
+    /// Nodes, and whether they are programs, which have a port for what is launched early.
+    nodes: Vec<(sys::CUgraphNode, bool)>,
     /// Whether programs may be launched early: as the driver and the process have it when the recording begins.
     launches_early: bool,
-    /// Whether the last node is a program, which has a port for what is launched early.
-    ends_in_program: bool,
     /// What a library's work is captured on, if there is some.
     capture: Option<sys::CUstream>,
 }
@@ -128,23 +126,27 @@ impl Replays<CudaModule> for CudaBackend {
         self.check("graph", unsafe { sys::cuGraphCreate(&mut graph, 0) })?;
         let launches_early = launches_early();
         let (context, nodes) = (self.context(), Vec::new());
-        Ok(Box::new(Graph { context, graph, exec: None, nodes, launches_early, ends_in_program: false, capture: None }))
+        Ok(Box::new(Graph { context, graph, exec: None, nodes, launches_early, capture: None }))
     }
 
-    fn keep(&self, recording: &mut Recording, launch: Kept<'_, CudaModule>) -> Result<bool, Error> {
+    fn keep(&self, recording: &mut Recording, launch: Kept<'_, CudaModule>, after: &[usize]) -> Result<bool, Error> {
         self.enter()?;
         let graph = self.graph(&mut **recording)?;
         let mut node = null_mut();
-        let last = graph.nodes.last().copied();
-        let (before, n) = (last.as_ref().map_or(std::ptr::null(), std::ptr::from_ref), graph.nodes.len().min(1));
+        let found: Option<Vec<(sys::CUgraphNode, bool)>> = after.iter().map(|at| graph.nodes.get(*at).copied()).collect();
+        let found = found.ok_or_else(|| self.misfit("a launch follows one that is not before it"))?;
+        let before: Vec<sys::CUgraphNode> = found.iter().map(|(node, _)| *node).collect();
         let is_program = matches!(launch, Kept::Program(..));
         let added = match launch {
             Kept::Program(module, grid, args) => {
-                let early = last.filter(|_| module.waits && graph.ends_in_program && graph.launches_early);
-                let n = if early.is_some() { 0 } else { n };
+                let early = match found[..] {
+                    [(last, true)] if module.waits && graph.launches_early => Some(last),
+                    _ => None,
+                };
+                let before = if early.is_some() { &[][..] } else { &before[..] };
                 let added = self.with_node(module, grid, args, |params| {
                     // SAFETY: nodes of this graph; one pointer per parameter of the function, to a value of its size, which the driver copies.
-                    unsafe { sys::cuGraphAddKernelNode_v2(&mut node, graph.graph, before, n, params) }
+                    unsafe { sys::cuGraphAddKernelNode_v2(&mut node, graph.graph, before.as_ptr(), before.len(), params) }
                 });
                 match early {
                     Some(last) if added == CUresult::CUDA_SUCCESS => add_early(graph.graph, last, node, module.asks_ahead),
@@ -154,19 +156,18 @@ impl Replays<CudaModule> for CudaBackend {
             Kept::Library(taken, work, workspace) => {
                 let Some(child) = self.capture(graph, taken, work, workspace)? else { return Ok(false) };
                 // SAFETY: nodes of this graph; the child is copied.
-                unsafe { sys::cuGraphAddChildGraphNode(&mut node, graph.graph, before, n, child.0) }
+                unsafe { sys::cuGraphAddChildGraphNode(&mut node, graph.graph, before.as_ptr(), before.len(), child.0) }
             }
         };
         self.check("graph node", added)?;
-        graph.nodes.push(node);
-        graph.ends_in_program = is_program;
+        graph.nodes.push((node, is_program));
         Ok(true)
     }
 
     fn change(&self, recording: &mut Recording, at: usize, launch: Kept<'_, CudaModule>) -> Result<bool, Error> {
         self.enter()?;
         let graph = self.graph(&mut **recording)?;
-        let (Some(node), Some(exec)) = (graph.nodes.get(at).copied(), graph.exec) else {
+        let (Some((node, _)), Some(exec)) = (graph.nodes.get(at).copied(), graph.exec) else {
             return Err(self.misfit("it has fewer launches, or has not run yet"));
         };
         let changed = match launch {

@@ -1,7 +1,10 @@
-//! Launches that are kept: with their arguments, as they are. A replay runs them one after the other.
+//! Launches that are kept: with their arguments, as they are.
+//!
+//! Always: a replay runs a launch after those that it is to follow; of those that may run, the newest first. So orders that are missing are seen, for
+//! results are others than one by one.
 
 use crate::InterpreterBackend;
-use std::{any::Any, sync::Arc};
+use std::{any::Any, collections::BinaryHeap, sync::Arc};
 use unigrad_device::Error;
 use unigrad_gpu::{
     Backend, Bound, Convolution, ConvolutionOperands, Kept, Norm, NormOperands, Operands, Product, Range, Recording, Replays, Taken, Work,
@@ -22,7 +25,8 @@ enum Own {
     Kernel(Box<Kernel>, Vec<Range>, Vec<u64>),
 }
 
-type Launches = Vec<Launch>;
+/// Launches, each with those that it follows.
+type Launches = Vec<(Launch, Vec<usize>)>;
 
 impl Own {
     fn work(&self) -> Work<'_> {
@@ -52,6 +56,27 @@ impl From<Kept<'_, Interpreter>> for Launch {
     }
 }
 
+/// An order in which each launch comes after those that it follows, and as early as may be.
+fn newest_first(launches: &Launches) -> Vec<usize> {
+    let mut waits: Vec<usize> = launches.iter().map(|(_, after)| after.len()).collect();
+    let mut followers = vec![Vec::new(); launches.len()];
+    for (at, (_, after)) in launches.iter().enumerate() {
+        after.iter().for_each(|before| followers[*before].push(at));
+    }
+    let mut ready: BinaryHeap<usize> = (0..launches.len()).filter(|at| waits[*at] == 0).collect();
+    let mut order = Vec::with_capacity(launches.len());
+    while let Some(at) = ready.pop() {
+        order.push(at);
+        for follower in &followers[at] {
+            waits[*follower] -= 1;
+            if waits[*follower] == 0 {
+                ready.push(*follower);
+            }
+        }
+    }
+    order
+}
+
 impl InterpreterBackend {
     fn kept<'a>(&self, recording: &'a mut (dyn Any + Send)) -> Result<&'a mut Launches, Error> {
         recording.downcast_mut().ok_or_else(|| self.no_replay("it is of another driver"))
@@ -67,20 +92,25 @@ impl Replays<Interpreter> for InterpreterBackend {
         Ok(Box::new(Launches::new()))
     }
 
-    fn keep(&self, recording: &mut Recording, launch: Kept<'_, Interpreter>) -> Result<bool, Error> {
-        self.kept(&mut **recording)?.push(launch.into());
+    fn keep(&self, recording: &mut Recording, launch: Kept<'_, Interpreter>, after: &[usize]) -> Result<bool, Error> {
+        let launches = self.kept(&mut **recording)?;
+        if after.iter().any(|before| *before >= launches.len()) {
+            return Err(self.no_replay("a launch follows one that is not before it"));
+        }
+        launches.push((launch.into(), after.to_vec()));
         Ok(true)
     }
 
     fn change(&self, recording: &mut Recording, at: usize, launch: Kept<'_, Interpreter>) -> Result<bool, Error> {
         let place = self.kept(&mut **recording)?.get_mut(at).ok_or_else(|| self.no_replay("it has fewer launches"))?;
-        *place = launch.into();
+        place.0 = launch.into();
         Ok(true)
     }
 
     fn replay(&self, recording: &mut Recording) -> Result<(), Error> {
-        for launch in self.kept(&mut **recording)? {
-            let done = match launch {
+        let launches = self.kept(&mut **recording)?;
+        for at in newest_first(launches) {
+            let done = match &launches[at].0 {
                 Launch::Program(module, grid, args) => self.launch(module, *grid, args).map(|()| true),
                 Launch::Library(library) => {
                     let (taken, own, workspace) = &**library;

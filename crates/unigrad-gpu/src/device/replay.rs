@@ -2,15 +2,17 @@
 //! one call.
 //!
 //! In: what a run would queue one by one, and which of it is different from the last run. Out: the same, queued by [`Replays`].
-//! Always: what cannot be replayed is queued one by one, with the same result; so is, from then on, a sequence most of which changes from run to run,
+//! Always: launches are kept with the orders that their memory asks for (`hazards`), in the order of their parts as they are queued one by one; where a
+//! run's memory overlaps in another way than that of the run that was kept, it is kept anew. What cannot be replayed is queued one by one, with the same result; so is, from then on, a sequence most of which changes from run to run,
 //! and one that the backend has failed to keep, which is told once.
 //! Never: keeps what runs once or twice.
 
 use super::{
     GpuDevice, GpuExecutable,
+    hazards::{Access, Hazards, Overlaps},
     sequence::{State, Steps},
 };
-use crate::{Backend, Kept, Recording, Replays};
+use crate::{Backend, Bound, Kept, Range, Recording, Replays};
 use unigrad_device::{Config, Error, Ran, Replay, Run, tell};
 
 /// Runs that are queued one by one first.
@@ -20,6 +22,9 @@ const LEAST: usize = 4;
 /// More launches of so many changed is much, for a change costs less than a launch; and so many runs in a row with much changed are too many.
 const MUCH: (usize, usize) = (3, 4);
 const MOST_RESTLESS: usize = 3;
+
+/// Bytes that a library's kernel writes, its workspace among them, from which it is taken to fill the device.
+const FULL_BYTES: usize = 8 << 20;
 
 /// What a run queues: one of the programs' steps, or the library's part of a launch.
 #[derive(Clone, Copy)]
@@ -32,8 +37,8 @@ pub(super) enum Node {
 enum Stage {
     /// After so many runs.
     Runs(usize),
-    /// After so many runs in a row with much changed.
-    Kept(Recording, usize),
+    /// After so many runs in a row with much changed; where the memory overlapped as it was kept.
+    Kept(Recording, usize, Overlaps),
     Never,
 }
 
@@ -75,7 +80,7 @@ impl Replaying {
     /// Whether too much has changed, run after run.
     fn is_restless(&mut self) -> bool {
         let much = self.changed.len() * MUCH.1 > self.is_changed.len() * MUCH.0;
-        let Stage::Kept(_, restless) = &mut self.stage else { return false };
+        let Stage::Kept(_, restless, _) = &mut self.stage else { return false };
         *restless = if much { *restless + 1 } else { 0 };
         *restless > MOST_RESTLESS
     }
@@ -98,16 +103,27 @@ impl<B: Backend> GpuDevice<B> {
         let restless = state.replaying.is_restless();
         let recording = match std::mem::replace(&mut state.replaying.stage, Stage::Never) {
             Stage::Kept(..) if restless => Ok(None),
-            Stage::Kept(recording, restless) => {
-                self.change(replays, recording, run, steps, scratch, state).map(|changed| changed.map(|(r, n)| (r, n, restless)))
+            Stage::Kept(recording, restless, before) => {
+                let overlaps = if state.replaying.changed.is_empty() { before.clone() } else { Overlaps::new(&state.table) };
+                if overlaps == before {
+                    self.change(replays, recording, run, steps, scratch, state)
+                        .map(|changed| changed.map(|(r, n)| (r, n, restless, before)))
+                } else {
+                    // As much as can change.
+                    let kept = self.keep(replays, run, steps, scratch, state);
+                    kept.map(|kept| kept.map(|recording| (recording, steps.nodes.len(), restless + 1, overlaps)))
+                }
             }
-            Stage::Runs(_) => self.keep(replays, run, steps, scratch, state).map(|kept| kept.map(|recording| (recording, 0, 0))),
+            Stage::Runs(_) => {
+                let overlaps = Overlaps::new(&state.table);
+                self.keep(replays, run, steps, scratch, state).map(|kept| kept.map(|recording| (recording, 0, 0, overlaps)))
+            }
             Stage::Never => Ok(None),
         };
         let replayed = recording.and_then(|recording| {
-            let Some((mut recording, changed, restless)) = recording else { return Ok(None) };
+            let Some((mut recording, changed, restless, overlaps)) = recording else { return Ok(None) };
             replays.replay(&mut recording)?;
-            state.replaying.stage = Stage::Kept(recording, restless);
+            state.replaying.stage = Stage::Kept(recording, restless, overlaps);
             Ok(Some(Ran { replayed: true, changed }))
         });
         match replayed {
@@ -131,13 +147,56 @@ impl<B: Backend> GpuDevice<B> {
         state: &mut State,
     ) -> Result<Option<Recording>, Error> {
         let mut recording = replays.record()?;
+        let (mut hazards, mut accesses) = (Hazards::default(), Vec::new());
+        let branches = Config::current_or_default().replay == Replay::On;
         for node in &steps.nodes {
-            if !self.with_node(run, steps, *node, scratch, state, |launch| replays.keep(&mut recording, launch))? {
+            let fills = self.accesses(run, steps, *node, scratch, state, &mut accesses)?;
+            let after = hazards.next(&accesses, fills || !branches);
+            if !self.with_node(run, steps, *node, scratch, state, |launch| replays.keep(&mut recording, launch, &after))? {
                 return Ok(None);
             }
         }
         state.replaying.settle();
         Ok(Some(recording))
+    }
+
+    /// The memory of a run that a node touches; and whether it fills the device.
+    fn accesses(
+        &self,
+        run: &Run<'_>,
+        steps: &Steps<B>,
+        node: Node,
+        scratch: u64,
+        state: &mut State,
+        accesses: &mut Vec<Access>,
+    ) -> Result<bool, Error> {
+        accesses.clear();
+        match node {
+            Node::ProgramLaunch(step) => {
+                let (touches, fills) = &steps.touches[step];
+                for (parameter, writes) in touches {
+                    match &state.bound[step][*parameter] {
+                        Bound::Buffer(range) => accesses.push((*range, *writes)),
+                        Bound::Table(ranges) => accesses.extend(ranges.iter().map(|range| (*range, *writes))),
+                        Bound::Scalar(..) | Bound::ScalarTable(..) => return Err(self.refuse("replay", "memory is a number")),
+                    }
+                }
+                Ok(*fills)
+            }
+            Node::Library(launch) => {
+                let (Some(part), Some(launch)) = (steps.launches[launch].library.as_ref(), run.launches.get(launch)) else {
+                    return Err(self.refuse("replay", "a library has no part in the launch"));
+                };
+                let program = launch.program.as_any().downcast_ref::<GpuExecutable<B>>();
+                self.bring(run, program.ok_or_else(|| self.refuse("replay", "the launch is of another driver"))?, part, state)?;
+                let args = state.args.iter().enumerate().map(|(arg, range)| (*range, launch.program.writes(arg)));
+                accesses.extend(args);
+                // What it may have between its kernels: one at a time.
+                accesses.push((Range { handle: scratch, offset: 0, len: steps.scratch_bytes.max(1) }, true));
+                let written: usize = accesses.iter().filter(|(_, writes)| *writes).map(|(range, _)| range.len).sum();
+                Ok(written >= FULL_BYTES)
+            }
+        }
     }
 
     /// Has what is kept changed where it is different, and tells how much that was; `None` where that cannot be.

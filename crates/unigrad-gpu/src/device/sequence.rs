@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Backend, BlockWord, Bound, Part, ProgramArg, Range,
     faults::Faults,
+    lower::ProgramLaunch,
     taints::{LaunchId, Outcome, Traced},
 };
 use std::{
@@ -26,6 +27,7 @@ use std::{
     },
 };
 use unigrad_device::{At, Error, Launch, Prepared, Ran, Run, Stopped};
+use unigrad_ir::Param;
 use unigrad_scalar::DType;
 
 /// Launches that are prepared.
@@ -33,10 +35,12 @@ pub(super) struct Steps<B: Backend> {
     pub(super) launches: Vec<PreparedStep>,
     /// All steps of all launches.
     pub(super) modules: Vec<(Arc<B::Module>, [u32; 3])>,
+    /// Of each step, the parameters that are memory of the run, and whether it writes there; and whether it fills the device.
+    pub(super) touches: Vec<(Vec<(usize, bool)>, bool)>,
     /// What a run queues, in order.
     pub(super) nodes: Vec<Node>,
     /// Bytes of the memory between steps.
-    scratch_bytes: usize,
+    pub(super) scratch_bytes: usize,
     /// Words of the parameter block.
     n_block: usize,
     n_reporting: usize,
@@ -127,7 +131,7 @@ pub(super) struct State {
     block_words: Vec<u32>,
     status: Option<Range>,
     /// The ranges of the table, and the numbers of the launches that can report, of this run.
-    table: Vec<Range>,
+    pub(super) table: Vec<Range>,
     begun: Vec<LaunchId>,
     /// The memory and scalars of a launch that the library does.
     pub(super) args: Vec<Range>,
@@ -241,12 +245,34 @@ impl Patches {
     }
 }
 
+/// The parameters of a step that are memory which others may touch, and whether it writes there. Words for reports belong to a launch each, and the
+/// parameter block is written before a run.
+fn touched(step: &ProgramLaunch) -> Vec<(usize, bool)> {
+    let memory = step.args.iter().zip(&step.program.params).enumerate().filter_map(|(at, (arg, param))| {
+        let is_memory = matches!(arg, ProgramArg::Arg(_) | ProgramArg::Scratch(_) | ProgramArg::Table(_));
+        match param {
+            Param::Buffer { write, .. } | Param::Table { write, .. } => is_memory.then_some((at, *write)),
+            Param::Scalar { .. } | Param::ScalarTable { .. } => None,
+        }
+    });
+    memory.collect()
+}
+
+/// Workgroups of a compute unit from which a launch leaves no room for another one.
+const FULL: u64 = 2;
+
+fn fills(compute_units: u32, grid: [u32; 3]) -> bool {
+    let groups = grid.iter().fold(1u64, |groups, extent| groups.saturating_mul(u64::from(*extent)));
+    groups >= FULL * u64::from(compute_units.max(1))
+}
+
 impl<B: Backend> GpuDevice<B> {
     /// Works out what is the same in every run; nothing where a launch is not this driver's.
     pub(super) fn prepare_steps(&self, launches: &[Launch], temporary: Option<usize>) -> Result<Prepared, Error> {
         let mut prepared = Steps::<B> {
             launches: Vec::with_capacity(launches.len()),
             modules: Vec::new(),
+            touches: Vec::new(),
             nodes: Vec::new(),
             scratch_bytes: 0,
             n_block: 0,
@@ -270,6 +296,7 @@ impl<B: Backend> GpuDevice<B> {
             for (at, step) in program.lowered.steps.iter().enumerate().filter(|(_, step)| !step.grid.contains(&0)) {
                 let number = prepared.modules.len();
                 prepared.modules.push((Arc::clone(&program.modules[at]), step.grid));
+                prepared.touches.push((touched(step), fills(self.target.compute_units, step.grid)));
                 let mut bound = Vec::with_capacity(step.args.len());
                 for (parameter, (arg, dtype)) in step.args.iter().zip(&program.dtypes[at]).enumerate() {
                     let place = Parameter { step: number, parameter, element: 0 };
