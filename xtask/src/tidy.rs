@@ -38,7 +38,7 @@ const DRIVERS_USE: &[&str] = &["unigrad-device", "unigrad-gpu", "unigrad-nvml"];
 /// Words that name a backend. In code and in messages they belong to its driver.
 const BACKENDS: &[&str] = &["cuda", "cudnn", "cublas", "nvrtc", "nccl", "opencl", "metal", "wgpu", "vulkan", "hip", "rocm", "unigrad_cpu"];
 
-/// Where a backend may be named outside its driver: who registers drivers, who lists devices for people, who spells dialects.
+/// Where a backend may be named outside its driver: where drivers are registered, devices listed for people, dialects spelled.
 const MAY_NAME_BACKENDS: &[&str] = &[
     "crates/drivers/",
     "crates/unigrad/",
@@ -228,7 +228,7 @@ fn is_unguarded(line: &Line) -> bool {
     asserts && check.is_empty()
 }
 
-/// Where a default in place of an impossible state would give wrong numbers that nobody sees.
+/// Where a default in place of an impossible state would give wrong numbers that go unseen.
 const NO_DEFAULTS: &str = "crates/unigrad-plan/src/";
 const DEFAULTS: &[&str] = &[".unwrap_or_default()", ".unwrap_or(", ".map_or(0,", ".map_or_default("];
 
