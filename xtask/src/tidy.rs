@@ -38,7 +38,7 @@ const DRIVERS_USE: &[&str] = &["unigrad-device", "unigrad-gpu", "unigrad-nvml"];
 /// Words that name a backend. In code and in messages they belong to its driver.
 const BACKENDS: &[&str] = &["cuda", "cudnn", "cublas", "nvrtc", "nccl", "opencl", "metal", "wgpu", "vulkan", "hip", "rocm", "unigrad_cpu"];
 
-/// Where a backend may be named outside its driver: who registers drivers, who lists devices for people, who spells dialects.
+/// Where a backend may be named outside its driver: where drivers are registered, devices listed for people, dialects spelled.
 const MAY_NAME_BACKENDS: &[&str] = &[
     "crates/drivers/",
     "crates/unigrad/",
@@ -73,6 +73,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("every file says what it is for", headers),
     ("every layer and loss has an example", examples),
     ("a word names one type", one_meaning),
+    ("prose calls things by their names", prose),
     ("ARCHITECTURE.md maps what exists", map),
 ];
 
@@ -227,7 +228,7 @@ fn is_unguarded(line: &Line) -> bool {
     asserts && check.is_empty()
 }
 
-/// Where a default in place of an impossible state would give wrong numbers that nobody sees.
+/// Where a default in place of an impossible state would give wrong numbers that go unseen.
 const NO_DEFAULTS: &str = "crates/unigrad-plan/src/";
 const DEFAULTS: &[&str] = &[".unwrap_or_default()", ".unwrap_or(", ".map_or(0,", ".map_or_default("];
 
@@ -299,13 +300,33 @@ fn several(word: &str, files: &[(String, String)]) -> Option<String> {
             let line = line.trim_start();
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
             let kind = words.find(|word| !matches!(*word, "pub" | "crate" | "super" | "self" | "in"));
-            if !line.starts_with("//") && matches!(kind, Some("struct" | "enum" | "union" | "trait" | "type")) && words.next() == Some(word)
-            {
+            if !line.starts_with("//") && matches!(kind, Some("struct" | "enum" | "union" | "trait" | "type")) && words.next() == Some(word) {
                 places.push(format!("{path}:{}", number + 1));
             }
         }
     }
     (places.len() > 1).then(|| format!("`{word}` is defined in {}: give all but one the name of what they are", places.join(", ")))
+}
+
+/// Pronouns for people. A thing is named, or is `that`, `which`, `nothing`.
+const OF_PEOPLE: &[&str] = &["who", "whom", "whoever", "nobody", "somebody"];
+
+/// Documentation and comments of sources, and the pages.
+fn prose() -> Verdict {
+    let mut offences = Vec::new();
+    for (path, text) in source_files()? {
+        let lines = source::lines(&text).into_iter().enumerate();
+        let wrong = lines.filter_map(|(number, line)| Some((number, of_people(&line.comment)?)));
+        offences
+            .extend(wrong.map(|(number, word)| format!("{path}:{}: \"{word}\" in a comment: name the thing or the person", number + 1)));
+    }
+    Ok(offences)
+}
+
+fn of_people(comment: &str) -> Option<&'static str> {
+    let comment = comment.to_lowercase();
+    let words: Vec<&str> = comment.split(|c: char| !c.is_alphanumeric()).collect();
+    OF_PEOPLE.iter().copied().find(|word| words.contains(word))
 }
 
 fn map() -> Verdict {
@@ -461,6 +482,14 @@ mod tests {
         assert_eq!(several("Plan", &[a.clone(), file("b.rs", "struct Plans;\nenum RowPlan {}")]), None);
         let found = several("Plan", &[a, file("b.rs", "\n    pub(super) type Plan = u8;")]).unwrap();
         assert!(found.contains("a.rs:1, b.rs:2"), "{found}");
+    }
+
+    #[test]
+    fn prose_calls_things_by_their_names() {
+        assert_tidy(prose);
+        assert_eq!(of_people("// A failure has nobody to go to."), Some("nobody"));
+        assert_eq!(of_people("// Whose whole is known, whoever asks"), Some("whoever"));
+        assert_eq!(of_people("// The whole, whose parts"), None);
     }
 
     #[test]

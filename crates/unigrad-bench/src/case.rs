@@ -109,7 +109,7 @@ impl Workload {
         (self.prepare)(device)
     }
 
-    /// Whether somebody who asks for `name` means this one: by its group or its own name, in any case.
+    /// Whether `name` means this one: by its group or its own name, in any case.
     pub fn is_called(&self, name: &str) -> bool {
         self.group.eq_ignore_ascii_case(name) || self.name.eq_ignore_ascii_case(name)
     }

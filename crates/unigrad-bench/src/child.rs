@@ -74,7 +74,7 @@ impl Child {
             command.spawn().map_err(|error| Error::argument(format!("{}: cannot be started: {error}", program.display()), help))?;
         let (questions, output) = (child.stdin.take(), child.stdout.take());
         let (send, answers) = sync_channel(4);
-        // It ends with the child's output, or when nobody listens.
+        // It ends with the child's output, or when the receiver is gone.
         std::thread::spawn(move || {
             let Some(output) = output else { return };
             let mut output = BufReader::new(output);
@@ -114,7 +114,7 @@ impl Child {
     }
 }
 
-/// The beginning of what somebody said.
+/// The beginning of what was said.
 fn short(said: &Value) -> String {
     said.to_string().chars().take(80).collect()
 }

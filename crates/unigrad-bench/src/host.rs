@@ -36,7 +36,7 @@ fn tell(report: &Report<'_>, name: &str, value: f64, unit: &'static str, note: &
     (report.hear)(Line::Fact(Fact { name: name.to_owned(), value, unit, note: note.to_owned() }));
 }
 
-/// Records chains that nobody reads.
+/// Records chains that are never read.
 fn recording(report: &Report<'_>) -> Result<()> {
     let x = Tensor::ones([4], DType::F32, &report.device).realize()?;
     let mut rounds = Vec::new();

@@ -1,6 +1,6 @@
 //! Benchmarks: workloads, timing, statistics that hold on noisy machines, two programs against each other.
 //!
-//! In: a device, workloads (these, or a program's own). Out: measurements as data, which whoever asked prints.
+//! In: a device, workloads (these, or a program's own). Out: measurements as data, which the caller prints.
 //! Always: a timing is of whole steps, results realized; blocks of samples of one workload are spread over a run; samples are kept. A comparison says
 //! what it could have seen. Never: prints; skips work that a step has.
 //!

@@ -54,7 +54,7 @@ pub struct Fact {
     pub note: String,
 }
 
-/// Where work runs, how long, and who is told.
+/// Where work runs, how long, and what hears of it.
 pub(crate) struct Report<'a> {
     pub(crate) device: Device,
     /// Seconds spent on one timing.

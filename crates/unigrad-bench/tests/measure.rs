@@ -13,7 +13,7 @@ fn device() -> Device {
     Device::open("cpu").unwrap()
 }
 
-/// Additions that nobody leaves out.
+/// Additions that no compiler leaves out.
 fn spin(steps: usize) -> f64 {
     let mut sum = 1.0f64;
     for _ in 0..steps {

@@ -39,7 +39,7 @@ pub(crate) fn run(options: &Bench) -> Result<(), Failure> {
         let threads = options.threads.map(|n| n as usize);
         let mut side = InProcess::named(device, threads, &options.workloads)?;
         return match bench::serve(&mut side, io::stdin().lock(), io::stdout().lock()) {
-            // Who asked has gone.
+            // The program that asked has gone.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             other => Ok(other?),
         };

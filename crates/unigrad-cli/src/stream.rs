@@ -4,7 +4,7 @@
 //! Always: a command that lost a line does not end with 0: a reader that went away (`unigrad devices | head`) ends it without a word and with
 //! the status that a shell gives to others in its place; a full disk, or an output that was closed from the beginning, is told, with 1. A slow
 //! reader is waited for, also where the stream does not wait itself. Control characters are spelled.
-//! Never: panics. Standard error is written by [`tell`], whose failures are nobody's.
+//! Never: panics. Standard error is written by [`tell`], whose failures are ignored.
 
 use std::{
     fmt,

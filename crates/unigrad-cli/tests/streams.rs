@@ -20,7 +20,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").unwrap().into()
 }
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 fn broken() -> Stdio {
     pipe().unwrap().1.into()
 }

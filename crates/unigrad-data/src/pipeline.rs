@@ -148,7 +148,7 @@ fn work<R: Recipe>(monitor: &Monitor<R>, recipe: &R, end: usize, ahead: usize) {
             *place = Some(made);
         }
         let is_whole = state.parts.get(&position).is_some_and(|parts| parts.iter().all(Option::is_some));
-        // Whoever makes the last part joins them.
+        // The thread that makes the last part joins them.
         let Some(parts) = is_whole.then(|| state.parts.remove(&position)).flatten() else { continue };
         drop(state);
         let made = joined(recipe, position, parts.into_iter().flatten());

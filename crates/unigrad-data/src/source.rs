@@ -222,7 +222,7 @@ mod tests {
             assert_eq!(rest, whole[done..]);
             steps.next().transpose()?;
         }
-        // The end of an epoch, as one saves it who counts batches.
+        // The end of an epoch, as a program that counts batches saves it.
         assert_eq!(source.steps(Position { epoch: 0, batch: 3 }, &device).next().transpose()?, Some(whole[3].clone()));
         let mut wrong = source.steps(Position { epoch: 0, batch: 4 }, &device);
         assert!(wrong.next().is_some_and(|step| step.is_err()) && wrong.next().is_none());

@@ -18,7 +18,7 @@ enum State<T> {
     Done(Option<T>),
 }
 
-/// A future of a driver's, which blocks nobody.
+/// A future of a driver's, which blocks no thread.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// What [`in_background`] gives.

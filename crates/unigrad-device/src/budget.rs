@@ -1,7 +1,7 @@
 //! What a process has of a device's memory, in one count: blocks of the pool, and what the driver takes for itself.
 //!
 //! In: bytes before they are asked of a device, and after they are given back. Out: whether they are within the cap; figures.
-//! Always: both kinds together stay within the cap, whoever asks first. Never: takes memory itself.
+//! Always: both kinds together stay within the cap, whichever asks first. Never: takes memory itself.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -18,7 +18,7 @@ struct Owned {
     raw: Option<RawBuffer>,
     bytes: usize,
     tag: &'static str,
-    /// Who has the memory, where it is not from the device's pool.
+    /// The owner of the memory, where it is not from the device's pool.
     owner: Option<Owner>,
 }
 
@@ -75,7 +75,7 @@ impl Buffer {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether this is the only handle, so that nobody else can see the memory change; never where it is another library's.
+    /// Whether this is the only handle, so that nothing else can see the memory change; never where it is another library's.
     pub fn is_unique(&self) -> bool {
         Arc::strong_count(&self.0) == 1 && !self.is_adopted()
     }

@@ -1,4 +1,4 @@
-//! Who asks long work to end: a program that hears signals at its own pace (Python) says here how it is asked.
+//! What asks long work to end: a program that hears signals at its own pace (Python) says here how it is asked.
 //!
 //! In: a function of the program's, that says whether the work of the thread that asks is to end. Out: the answer, at most some 20 times a second.
 //! Always: work is asked between launches and while it is waited for; what was begun is not torn by it.
@@ -32,7 +32,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// None where nobody is to be asked.
+    /// None where there is nothing to ask.
     pub fn new() -> Option<Patience> {
         ASK.get().map(|ask| Patience { ask: *ask, last: Instant::now() })
     }
@@ -48,7 +48,7 @@ impl Patience {
 }
 
 impl Device {
-    /// Waits for what the device was given, as long as nobody asks it to end. What it does goes on then.
+    /// Waits for what the device was given, as long as it is not asked to end. What it does goes on then.
     pub(crate) fn wait_patiently(self) -> Result<(), Error> {
         if self.completes_at_once() {
             return Ok(());
@@ -60,7 +60,7 @@ impl Device {
             if patience.is_over() {
                 return Err(Error::Cancelled { device: self.to_string() });
             }
-            // Short work is waited for by the driver, who knows best.
+            // Short work is waited for by the driver, which knows best.
             let so_far = begin.elapsed();
             if so_far > Duration::from_millis(2) {
                 thread::sleep((so_far / 8).min(Duration::from_millis(5)));

@@ -3,7 +3,7 @@
 //! | variable | field | meaning |
 //! |---|---|---|
 //! | `UNIGRAD_DEVICE` | [`Config::device`] | the device that [`crate::Device::best`] gives: `cuda:0`, `cpu`, … |
-//! | `UNIGRAD_DEBUG` | [`Config::debug`] | `plan`: print every new plan and each launch with its time; `steps`: the launches only; `kernels`: each kernel that is compiled, as a region, in kernel IR and in the source that is rendered; `leaks`: at the end, memory that nobody freed |
+//! | `UNIGRAD_DEBUG` | [`Config::debug`] | `plan`: print every new plan and each launch with its time; `steps`: the launches only; `kernels`: each kernel that is compiled, as a region, in kernel IR and in the source that is rendered; `leaks`: at the end, memory that was not freed |
 //! | `UNIGRAD_FALLBACK` | [`Config::fallback`] | a device, `cpu` for instance, that is taken where the one that was asked for is missing or does not open; [`crate::Device::fallbacks`] tells when that happened; by default such a request is refused |
 //! | `UNIGRAD_POWER` | [`Config::power`] | `performance`: [`crate::Device::best`] takes the fastest device; `efficiency`: an integrated or low-power GPU before others |
 //! | `UNIGRAD_MEMORY_POOL` | [`Config::memory_pool`] | `on`: freed memory waits for reuse; `off`: it goes back to the driver at once; a size such as `2G`: at most so much waits; a time such as `30s`: it waits until the device's memory has not been asked for or freed for so long |
@@ -62,7 +62,7 @@ pub enum MemoryPool {
     Idle(Duration),
 }
 
-/// What a device is chosen for, where nobody names one.
+/// What a device is chosen for, where none is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Power {
     /// Speed.
@@ -84,7 +84,7 @@ pub enum CacheDir {
     At(PathBuf),
 }
 
-/// Who does matrix products, on devices whose driver can use a vendor's library.
+/// What does matrix products, on devices whose driver can use a vendor's library.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Products {
     /// The library where it wins, by the driver's rule.
@@ -160,7 +160,7 @@ pub struct Config {
     pub cache_dir: CacheDir,
     /// Threads of the CPU device.
     pub threads: Option<usize>,
-    /// Who does matrix products.
+    /// What does matrix products.
     pub products: Products,
     /// What GPU programs are made of. Counts for devices that are opened from then on.
     pub kernels: Kernels,

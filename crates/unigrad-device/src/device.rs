@@ -2,7 +2,7 @@
 //!
 //! In: kernels, bytes, sizes. Out: programs, buffers, typed errors; counters that tests read.
 //! Always: one `Device` per device and process, so handles are compared, copied and stored freely; a device lives as long as the
-//! process. A kernel is compiled once per device, whoever asks.
+//! process. A kernel is compiled once per device, whichever caller asks.
 //! Never: panics because of what a driver answers.
 
 use crate::{
@@ -26,10 +26,10 @@ use unigrad_kernel::Kernel;
 #[derive(Clone, Copy)]
 pub struct Device(&'static Inner);
 
-/// A compiled kernel, or the place where it will be; locked while it is compiled, so that nobody compiles it twice.
+/// A compiled kernel, or the place where it will be; locked while it is compiled, so that it is not compiled twice.
 type ProgramSlot = Arc<Mutex<Option<Arc<dyn Executable>>>>;
 
-/// Programs kept before those that nobody uses are dropped.
+/// Programs kept before unused ones are dropped.
 const MAX_PROGRAMS: usize = 8192;
 
 pub(crate) struct Inner {
@@ -168,7 +168,7 @@ impl Device {
     /// Memory for `bytes` bytes, from the pool; contents are undefined.
     ///
     /// If the device has none left, what the pool keeps for reuse is given back and the request tried once more; then
-    /// [`Error::OutOfMemory`] tells what was asked, what is free and who uses the rest. Other buffers stay as they are.
+    /// [`Error::OutOfMemory`] tells what was asked, what is free and what uses the rest. Other buffers stay as they are.
     pub fn allocate(self, bytes: usize) -> Result<Buffer, Error> {
         self.allocate_tagged(bytes, current_tag())
     }
@@ -406,7 +406,7 @@ impl Device {
         done
     }
 
-    /// Says that a unit of work ends here: who depends on it need not wait for what comes later in this stream.
+    /// Says that a unit of work ends here: what depends on it need not wait for what comes later in this stream.
     pub fn checkpoint(self) -> Result<(), Error> {
         self.here()?;
         self.note(self.0.checkpoint())
@@ -503,7 +503,7 @@ impl Device {
         if self.is_here() { self.0.pool.clear(self.0) } else { 0 }
     }
 
-    /// Drops compiled kernels that nobody else holds.
+    /// Drops compiled kernels that nothing else holds.
     pub fn clear_programs(self) {
         self.0.programs.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, slot| in_use(slot));
     }
@@ -562,7 +562,7 @@ fn process() -> u32 {
     0
 }
 
-/// Whether somebody compiles the slot's program now, or holds it.
+/// Whether the slot's program is being compiled, or held.
 fn in_use(slot: &ProgramSlot) -> bool {
     Arc::strong_count(slot) > 1 || slot.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(|p| Arc::strong_count(p) > 1)
 }

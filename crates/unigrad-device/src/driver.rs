@@ -176,7 +176,7 @@ pub trait OpenDevice: Abilities + Send + Sync {
     fn free(&self, buffer: RawBuffer);
     /// From now on, memory that the driver gets for itself is counted here, on all queues of the device; what the count refuses is [`Error::OutOfMemory`].
     fn count_own(&self, _budget: &Arc<Budget>) {}
-    /// Nobody will ask for the contents of this memory any more; it may be reused without being freed.
+    /// The contents of this memory will not be asked for any more; it may be reused without being freed.
     fn forget(&self, _buffer: &RawBuffer) {}
     /// Host to device.
     fn upload(&self, data: &[u8], to: Slice<'_>) -> Result<(), Error>;

@@ -2,7 +2,7 @@
 //! themselves apart. A thread within them would crash: a software device compiles as it runs.
 //!
 //! In: devices as they are opened, work as it begins. Out: nothing; the end is later by the time that this takes.
-//! Always: ends, after [`PATIENCE`] at the latest. Errors of devices are nobody's then.
+//! Always: ends, after [`PATIENCE`] at the latest. Errors of devices are ignored then.
 //! Never: waits in a fork, whose devices are another process's, or for what a program's own threads still give.
 
 use crate::Device;
@@ -83,7 +83,7 @@ extern "C" fn wait() {
     let begun = std::thread::Builder::new().name("unigrad-end".to_owned()).spawn(move || {
         let _running = running;
         for device in Device::opened() {
-            // Nobody is there to be told.
+            // There is no caller to tell.
             let _told_before = device.synchronize();
         }
     });

@@ -63,7 +63,7 @@ pub enum Error {
         /// The driver's words.
         cause: String,
     },
-    /// Somebody asked the work to end; see [`crate::cancel_by`]. What it was to compute may be asked for again.
+    /// The work was asked to end; see [`crate::cancel_by`]. What it was to compute may be asked for again.
     #[error("{device}: the work was asked to end")]
     Cancelled {
         /// Which device.

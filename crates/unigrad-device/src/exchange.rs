@@ -42,7 +42,7 @@ impl Device {
             return Ok(Buffer::adopted(self, None, 0, owner));
         }
         let handle = self.note(self.with_exchange(|exchange| exchange.adopt(address, bytes)))?;
-        // Who uses it on another stream comes after what this one has waited for.
+        // What uses it on another stream comes after what this one has waited for.
         self.inner().wrote(handle);
         Ok(Buffer::adopted(self, Some(RawBuffer { handle, bytes }), bytes, owner))
     }

@@ -1,7 +1,7 @@
 //! What is said to people: lines on standard error, and texts that a terminal may show.
 //!
 //! In: text, of which a part may come from a file or a driver. Out: a line.
-//! Always: control characters are spelled, so that data cannot command a terminal. A stream that is closed or full is no error: whoever reads it
+//! Always: control characters are spelled, so that data cannot command a terminal. A stream that is closed or full is no error: its reader
 //! decides what it is worth, and a computation does not end for a remark.
 
 use std::{

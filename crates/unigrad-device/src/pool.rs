@@ -71,7 +71,7 @@ pub(crate) fn block_size(bytes: usize) -> Option<usize> {
     Some(bytes.next_multiple_of(step))
 }
 
-/// The tag of who has not chosen one.
+/// The tag of a thread that has not chosen one.
 const NO_TAG: &str = "other";
 
 thread_local! {

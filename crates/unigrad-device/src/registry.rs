@@ -101,8 +101,8 @@ pub fn register(driver: impl Driver + 'static) -> bool {
     true
 }
 
-/// Says that this program was built without a driver, and what builds it in; whoever asks for its devices is told. Does nothing where the driver is
-/// registered.
+/// Says that this program was built without a driver, and what builds it in; a caller that asks for its devices is told. Does nothing where the
+/// driver is registered.
 ///
 /// ```
 /// unigrad_device::register_left_out("abacus", "build with `--features abacus`");

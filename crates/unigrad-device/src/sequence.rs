@@ -43,7 +43,7 @@ pub struct Launch {
     pub args: Vec<At>,
     /// Which of the run's words each scalar of the kernel is.
     pub scalars: Vec<usize>,
-    /// Memory that it is the first to write: what is there before belongs to nobody any more.
+    /// Memory that it is the first to write: what is there before has no owner any more.
     pub begins: Vec<At>,
     /// What errors that surface later say of it.
     pub origin: Option<Origin>,
@@ -178,7 +178,7 @@ impl Sequence {
 }
 
 impl Device {
-    /// Prepares launches that are run together many times. `temporary` is an entry of the table whose contents nobody asks for between runs: every
+    /// Prepares launches that are run together many times. `temporary` is an entry of the table whose contents are not asked for between runs: every
     /// launch reads there only what this run has written.
     pub fn prepare(self, launches: Vec<Launch>, temporary: Option<usize>) -> Result<Sequence, Error> {
         self.here()?;

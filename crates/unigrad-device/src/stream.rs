@@ -2,7 +2,7 @@
 //!
 //! In: work given to a device, each piece in the stream that is current on the thread. Out: the same work on the driver's queues, after the
 //! waits that its buffers ask for.
-//! Always: whoever reads a buffer runs after its last writer, whoever writes it after all its readers, on whatever queues they are. Memory that
+//! Always: what reads a buffer runs after its last writer, what writes it after all its readers, on whatever queues they are. Memory that
 //! the pool hands out again is a buffer like any other here, so reuse is safe across streams too. Big copies between host and device take
 //! a queue of their own, so that they run beside kernels.
 //! Never: costs more than one relaxed load while a device has one queue.
@@ -143,7 +143,7 @@ impl State {
         }
     }
 
-    /// A queue that nobody uses, or a new one; `None` if the backend has one only.
+    /// An unused queue, or a new one; `None` if the backend has one only.
     fn queue(&mut self, main: &Arc<dyn OpenDevice>) -> Result<Option<u32>, Error> {
         if let Some(queue) = self.idle.pop() {
             return Ok(Some(queue));
@@ -204,7 +204,7 @@ impl Inner {
             state.order(queue, uses)?;
             Arc::clone(&state.queues[queue as usize].open)
         };
-        // Not under the lock, for it may wait. Whoever else uses the buffers meanwhile races anyway.
+        // Not under the lock, for it may wait. Another thread that uses the buffers meanwhile races anyway.
         let result = work(&*open);
         self.queues.lock().note(queue, uses);
         result
@@ -295,7 +295,7 @@ impl Inner {
 
 /// A further queue of a device, whose work runs beside that of the others.
 ///
-/// What is evaluated in [`Stream::run`] goes to this queue. Buffers carry the order: work waits for whoever wrote what it reads, on whatever
+/// What is evaluated in [`Stream::run`] goes to this queue. Buffers carry the order: work waits for the writer of what it reads, on whatever
 /// stream, so events are needed only to order what no tensor connects. A backend with one queue gives that one
 /// ([`Stream::is_separate`] tells); programs need not know.
 ///

@@ -122,7 +122,7 @@ fn interrupt() {
         fn raise(signal: std::ffi::c_int) -> std::ffi::c_int;
     }
     const SIGINT: std::ffi::c_int = 2;
-    // SAFETY: a plain call of the C library; what follows is the handler's of whoever asked for this failure.
+    // SAFETY: a plain call of the C library; what follows is up to the handler of the test that asked for this failure.
     unsafe { raise(SIGINT) };
 }
 

@@ -433,7 +433,7 @@ fn random_exchange(seed: usize) {
                 buffers.push((fresh, value));
             }
             3 if !buffers.is_empty() => {
-                // They read; then, maybe long before they have, nobody here needs it any more.
+                // They read; then, maybe long before they have, nothing here needs it any more.
                 let (buffer, value) = buffers.swap_remove(random.random(buffers.len()));
                 let loan = buffer.lend(Some(number as u64)).unwrap();
                 let place = (loan.address(), 0, 256);
@@ -476,7 +476,7 @@ fn what_was_done_before_the_first_stream_comes_before_its_work() {
     let mut kept = Vec::new();
     // The last ones first: most of the main queue is still to come then.
     for (i, buffer) in buffers.iter().enumerate().rev() {
-        // Some are read by the main queue first: who reads after it still comes after the write.
+        // Some are read by the main queue first: what reads after it still comes after the write.
         if i % 2 == 0 {
             let copy = device.allocate(256).unwrap();
             copy.copy_from(0, buffer, 0, 256).unwrap();

@@ -79,7 +79,7 @@ impl SpatialAxis {
     pub const ONE: SpatialAxis = SpatialAxis { x: 1, w: 1, y: 1, stride: 1, dilation: 1, padding: [0, 0] };
 }
 
-/// What a library does with the sums, by its words. Whoever takes a convolution on does all of it.
+/// What a library does with the sums, by its words. A library that takes a convolution on does all of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Beside {
     /// Whether the sums are multiplied by [`ConvolutionOperands::scale`].

@@ -2,7 +2,7 @@
 //!
 //! In: launches with the ranges they read and write, status words after a wait. Out: the error of a range, if what is in it was computed
 //! from the results of a launch that failed.
-//! Always: a launch that can report has a slot of its own in its queue's status buffer until somebody has waited for it, so no report is
+//! Always: a launch that can report has a slot of its own in its queue's status buffer until it has been waited for, so no report is
 //! lost.
 //! Nothing is tracked while no launch is unchecked and none has failed: then every call returns at once.
 //! Never: talks to a device.
@@ -29,7 +29,7 @@ pub(crate) const CHECKS_WORD: u32 = 5;
 struct Queue {
     /// Launches so far.
     begun: u64,
-    /// Launches that nobody has waited for, oldest first; their slots follow each other and end before that of `begun`.
+    /// Launches that have not been waited for, oldest first; their slots follow each other and end before that of `begun`.
     unchecked: Vec<(LaunchId, Arc<str>)>,
 }
 
@@ -68,7 +68,7 @@ impl Faults {
         self.queues[queue].unchecked.len() + n < SLOTS as usize
     }
 
-    /// How many of the queue's oldest launches nobody has waited for.
+    /// How many of the queue's oldest launches have not been waited for.
     pub(crate) fn n_unchecked(&self, queue: usize) -> usize {
         self.queues[queue].unchecked.len()
     }
@@ -91,7 +91,7 @@ impl Faults {
         self.queues.iter().enumerate().filter_map(until).collect()
     }
 
-    /// Which of the queue's launches that can report is the oldest that nobody has waited for.
+    /// Which of the queue's launches that can report is the oldest that has not been waited for.
     pub(crate) fn first_unchecked(&self, queue: usize) -> u64 {
         let Queue { begun, unchecked } = &self.queues[queue];
         begun - unchecked.len() as u64

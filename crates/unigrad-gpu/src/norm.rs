@@ -5,7 +5,7 @@
 //! Always: a row is what is reduced, whatever its axes are, so a batch norm's rows are its channels. For each row of `x`, with `mean` and `variance`
 //! (the mean square of `x - mean`, and with [`Formula::Rms`] of `x`) over its elements:
 //! `normed = formula(x)`; `y = activation(normed * weight + bias)`, where `normed` is rounded to [`Norm::rounded`] if that is there. All is computed in
-//! [`Norm::compute`] and rounded once, when it is stored. Whoever takes a norm on writes each of its results that is there. One of them may be the
+//! [`Norm::compute`] and rounded once, when it is stored. What takes a norm on writes each of its results that is there. One of them may be the
 //! memory of `x`, lying alike: an element of `x` is read before any result of its row is written.
 //! Never: anything but this. A region that does more is offered as it is.
 

@@ -52,7 +52,7 @@ pub enum Activation {
     GeluTanhSlope,
 }
 
-/// What a library does with the sums: its words for epilogues. Whoever takes a product on does all of it.
+/// What a library does with the sums: its words for epilogues. A library that takes a product on does all of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Inside {
     /// Whether the product is multiplied by [`Operands::scale`].

@@ -1,7 +1,7 @@
 //! Reads for where nothing may wait, as in browsers: the data and the launches' reports are copied in the queue's order, and looked at when
 //! both have come.
 //!
-//! Always: what has come is checked against the launches that were unchecked when the read began, whoever has checked some since.
+//! Always: what has come is checked against the launches that were unchecked when the read began, even if some have been checked since.
 
 use crate::{
     Backend, Range,
@@ -63,7 +63,7 @@ impl<B: Backend> GpuDevice<B> {
             let Some(slot) = words.get(at..at + SLOT_BYTES) else { break };
             reports.extend(slot.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
             if slot.iter().any(|byte| *byte != 0) {
-                // Begun where every backend can begin; a slot is 32 bytes, and the one before is in use by nobody.
+                // Begun where every backend can begin; a slot is 32 bytes, and the one before is not in use.
                 let lead = at % 64;
                 self.backend.upload(&vec![0; SLOT_BYTES + lead], Range { handle, offset: at - lead, len: SLOT_BYTES + lead })?;
             }

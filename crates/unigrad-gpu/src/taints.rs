@@ -252,7 +252,7 @@ pub(crate) struct Traced<'a> {
 }
 
 impl Outcome {
-    /// Of these launches, in order. Contents of the entry `temporary` matter to nobody afterwards.
+    /// Of these launches, in order. Contents of the entry `temporary` do not matter afterwards.
     pub(crate) fn new<'a>(launches: impl Iterator<Item = Traced<'a>>, n_entries: usize, temporary: Option<usize>) -> Outcome {
         let whole = |entry: usize| Range { handle: entry as u64, offset: 0, len: ENDLESS };
         let mut taints = Taints::default();

@@ -32,7 +32,7 @@ struct Nothing {
 /// Launches until one fails; 0 for none.
 static FAILS_AFTER: AtomicUsize = AtomicUsize::new(0);
 
-/// What is launched, if somebody wants to know.
+/// What is launched, if a test wants to know.
 static SEEN: Mutex<Option<Vec<Vec<Bound>>>> = Mutex::new(None);
 
 impl Abilities for Nothing {}

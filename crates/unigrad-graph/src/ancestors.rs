@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// More than this many are not listed.
 const MOST: usize = 64;
 
-/// The nodes that a node with no inputs any more was computed from, as far as somebody can still ask for a gradient with respect to them.
+/// The nodes that a node with no inputs any more was computed from, as far as a caller can still ask for a gradient with respect to them.
 #[derive(Clone, Debug)]
 pub struct Below(List);
 

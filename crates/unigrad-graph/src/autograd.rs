@@ -477,7 +477,7 @@ impl Reaching {
             if !matters(&node) || leaves.contains(&Target::of(&node)) || walked.get(node.id()).is_some() {
                 continue;
             }
-            // First of all, for whoever lets them go says so before.
+            // First of all, for a backward pass that lets them go says so before.
             let from = sources(&node);
             if node.is_consumed() {
                 check(&node)?;

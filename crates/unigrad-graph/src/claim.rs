@@ -1,13 +1,13 @@
 //! Claims: which evaluation may change a node, where several threads evaluate.
 //!
 //! In: evaluations that want to give a node its data, or to look at its inputs. Out: whether they may.
-//! Always: a node is claimed by one evaluation alone, or shared by several that leave it as it is, or free. Whoever finds a node free sees all
-//! that the evaluation before has done to it.
-//! Never: waits; who is refused decides what to do.
+//! Always: a node is claimed by one evaluation alone, or shared by several that leave it as it is, or free. An evaluation that finds
+//! a node free sees all that the evaluation before has done to it.
+//! Never: waits; the refused caller decides what to do.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The state of a node's claim. See the crate that evaluates for who claims what.
+/// The state of a node's claim. Which evaluation claims what: see the crate that evaluates.
 #[derive(Debug, Default)]
 pub struct Claim(AtomicU32);
 
@@ -19,7 +19,7 @@ impl Claim {
         Claim(AtomicU32::new(0))
     }
 
-    /// Claims the node alone: to give it data and to let its inputs go. False, and nothing done, if somebody else has claimed it.
+    /// Claims the node alone: to give it data and to let its inputs go. False, and nothing done, if another evaluation has claimed it.
     #[must_use]
     pub fn take(&self) -> bool {
         self.0.compare_exchange(0, ALONE, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -30,7 +30,7 @@ impl Claim {
         self.0.store(0, Ordering::Release);
     }
 
-    /// Claims that the node stays as it is, beside others who do the same. False, and nothing done, if one evaluation has it alone.
+    /// Claims that the node stays as it is, beside others that do the same. False, and nothing done, if one evaluation has it alone.
     #[must_use]
     pub fn share(&self) -> bool {
         self.0.fetch_update(Ordering::Acquire, Ordering::Relaxed, |n| (n < ALONE - 1).then(|| n + 1)).is_ok()
@@ -47,7 +47,7 @@ impl Claim {
         self.0.load(Ordering::Acquire) == ALONE
     }
 
-    /// Whether nobody has claimed it.
+    /// Whether it is unclaimed.
     pub fn is_free(&self) -> bool {
         self.0.load(Ordering::Acquire) == 0
     }

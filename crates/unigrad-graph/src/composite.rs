@@ -2,7 +2,7 @@
 //!
 //! In: what a function makes of stand-ins for its arguments. Out: the ops as data, and nodes that do all of them; the planner and the gradient put
 //! the ops in the node's place.
-//! Always: a composite does what its ops do one by one, bit for bit. Equal content is equal, whoever recorded it. Arguments are in the order in
+//! Always: a composite does what its ops do one by one, bit for bit. Equal content is equal, wherever it was recorded. Arguments are in the order in
 //! which the ops meet them, so that a graph is walked as it would be without the composite.
 //! Never: holds data, run-time numbers, variables or a user's gradient: a function that has any beside its arguments is not recorded.
 

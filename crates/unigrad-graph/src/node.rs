@@ -87,7 +87,7 @@ pub struct Node {
 /// What evaluation leaves in a node.
 pub(crate) struct Evaluated {
     data: Storage,
-    /// What the inputs were, for those who ask for a gradient after they were let go.
+    /// What the inputs were, for callers that ask for a gradient after they were let go.
     below: OnceLock<Arc<Below>>,
 }
 
@@ -704,7 +704,7 @@ impl Expr {
 }
 
 impl Node {
-    /// The inputs, for who has the node alone.
+    /// The inputs, for the node's only owner.
     #[inline]
     pub(crate) fn inputs_mut(&mut self) -> &mut Inputs {
         self.inputs.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner)

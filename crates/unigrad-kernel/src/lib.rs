@@ -4,7 +4,7 @@
 //! fusion. The others are the few operations that deserve a hand-designed algorithm: [`Contract`], [`Attention`], …
 //!
 //! Always: buffers are typed and row-major strides are in elements; every index a kernel forms is in bounds where its mask is
-//! true. Whoever makes a kernel vouches for that, and drivers rely on it. Kernels print as text, and regions are read back from it.
+//! true. The maker of a kernel vouches for that, and drivers rely on it. Kernels print as text, and regions are read back from it.
 //! Never: names a backend, a thread or an instruction set.
 
 #![warn(clippy::wildcard_enum_match_arm)]

@@ -36,7 +36,7 @@ pub struct Accelerator {
     most: AtomicUsize,
 }
 
-/// The turn of whoever walks.
+/// The turn of the thread that walks.
 pub(crate) struct Turn {
     pub(crate) number: u64,
     _guard: MutexGuard<'static, u64>,

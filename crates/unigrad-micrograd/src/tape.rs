@@ -39,7 +39,7 @@ pub struct Tape<'a> {
     outside: Vec<(&'a Node, usize)>,
 }
 
-/// Who uses an entry: that entry, and the entry whose value is a factor of its slope.
+/// A user of an entry: that entry, and the entry whose value is a factor of its slope.
 type Use = (u32, u32);
 
 impl<'a> Tape<'a> {

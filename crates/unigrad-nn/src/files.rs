@@ -45,7 +45,7 @@ pub fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<(
     let (file, temporary) = create_temporary(&folder, name).map_err(failed)?;
     let written = write_and_rename(file, &temporary, path, content);
     if let Err(error) = written {
-        // The first error is the one to report; a temporary file that cannot be removed harms nobody.
+        // The first error is the one to report; a temporary file that cannot be removed does no harm.
         let _ = fs::remove_file(&temporary);
         return Err(failed(error));
     }
@@ -73,7 +73,7 @@ fn create_temporary(folder: &Path, name: &OsStr) -> io::Result<(File, PathBuf)> 
             // Another process may have taken it for abandoned before it was locked.
             Ok(()) if path.exists() => return Ok((file, path)),
             Ok(()) | Err(TryLockError::WouldBlock) => {}
-            // A file system without locks: there nobody removes what others left, for nobody can tell.
+            // A file system without locks: there no process removes what others left, for none can tell.
             Err(TryLockError::Error(_)) => return Ok((file, path)),
         }
     }
@@ -96,11 +96,11 @@ fn is_temporary(name: &OsStr) -> bool {
     name.len() > 2 && name.last() == Some(&b'.') && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Removes what killed processes left in a folder: temporary files that nobody has locked.
+/// Removes what killed processes left in a folder: temporary files that are not locked.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten().filter(|entry| is_temporary(&entry.file_name())) {
         let path = entry.path();
-        // What cannot be opened, locked or removed stays, and harms nobody.
+        // What cannot be opened, locked or removed stays, and does no harm.
         if let Ok(file) = File::open(&path)
             && file.try_lock().is_ok()
         {
@@ -127,7 +127,7 @@ pub struct FolderLock {
 /// Makes a folder if it is missing, takes it for this process, removes what killed processes left there, and makes sure that it can be written.
 ///
 /// [`Error::Busy`] if another process (or another lock of this one) has it. On a file system without locks it is taken unlocked. Only programs that
-/// ask are kept apart: the lock forbids nobody to write.
+/// ask are kept apart: the lock does not forbid writing.
 ///
 /// ```
 /// let folder = std::env::temp_dir().join("unigrad-doc-lock");

@@ -1,7 +1,7 @@
 //! What the layers of a model gave, in order: to find where a number stopped being one.
 //!
 //! In: a model and its forward pass. Out: the first parameter, input or layer output that is not finite.
-//! Always: costs nothing while nobody observes: layers ask one thread-local flag.
+//! Always: costs nothing while not observed: layers ask one thread-local flag.
 
 use crate::{
     error::{Error, Result},
@@ -24,7 +24,7 @@ thread_local! {
 }
 
 /// To be called by a layer with what it returns, so that [`first_not_finite`] can name it; `parameter` is a field of the layer, which tells its path in
-/// the model. Costs nothing while nobody looks.
+/// the model. Costs nothing while not observed.
 ///
 /// ```
 /// # extern crate unigrad_nn as unigrad;
@@ -59,7 +59,7 @@ pub fn observe(layer: &'static str, parameter: Option<&Tensor>, output: Tensor) 
     output
 }
 
-/// Whether somebody looks at what layers give.
+/// Whether what layers give is observed.
 pub(crate) fn is_observed() -> bool {
     OBSERVED.with_borrow(Option::is_some)
 }

@@ -1,4 +1,4 @@
-//! Which nodes each output of a capture was computed from, as far as somebody can still ask for a gradient with respect to them.
+//! Which nodes each output of a capture was computed from, as far as a caller can still ask for a gradient with respect to them.
 //!
 //! In: a capture. Out: for each output that keeps no inputs, what it remembers in their place.
 //! Always: only floats through which a gradient may flow, and no node that needs gradients: what is computed from one keeps its inputs.

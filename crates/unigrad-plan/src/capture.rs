@@ -53,7 +53,7 @@ pub struct Capture {
     inputs: Vec<u32>,
     /// Nodes with data, in order of discovery.
     pub externals: Vec<Expr>,
-    /// Whether each may be overwritten: nobody but this graph can ever read it again.
+    /// Whether each may be overwritten: nothing but this graph can ever read it again.
     pub donatable: Vec<bool>,
     /// Raw words of the run-time scalars, then the current sizes of named axes.
     pub scalars: Vec<u64>,
@@ -63,7 +63,7 @@ pub struct Capture {
     named: Vec<u32>,
     /// Positions of the nodes that get data.
     pub(crate) outputs: Vec<u32>,
-    /// Whether somebody outside of the graph holds each node.
+    /// Whether each node is held from outside of the graph.
     pub(crate) held: Vec<bool>,
     /// Copies from other devices that are still to be made, and made first: the graph beyond them is another capture.
     pub copies: Vec<Expr>,
@@ -107,7 +107,7 @@ fn resolved_id(expr: &Expr) -> NodeId {
     if expr.data().is_some() || !expr.is_alias() { expr.id() } else { resolve(expr).id() }
 }
 
-/// Operations per element up to which a value is rather computed again from data than stored for a handle that nobody asked about.
+/// Operations per element up to which a value is rather computed again from data than stored for a handle that was not asked about.
 const CHEAP: u32 = 8;
 const NOT_CHEAP: u32 = u32::MAX;
 
@@ -560,7 +560,7 @@ fn operations(op: &Op, below: u32, first: impl FnOnce() -> Option<u32>) -> u32 {
 }
 
 impl Capture {
-    /// Besides the targets: what somebody outside of the graph can still see, unless it is as cheap to compute again.
+    /// Besides the targets: what can still be seen from outside of the graph, unless it is as cheap to compute again.
     fn find_outputs(&mut self, targets: &[Expr], position: &NodeIndex) -> Result<(), Arc<Error>> {
         let mut wanted = vec![false; self.nodes.len()];
         let mut held = vec![false; self.nodes.len()];
@@ -592,7 +592,7 @@ impl Capture {
                 self.outputs.push(i as u32);
             }
         }
-        // An input may be overwritten if nobody holds it and nothing that stays behind can ask for it again.
+        // An input may be overwritten if it is not held and nothing that stays behind can ask for it again.
         let mut pinned = held.clone();
         self.held = held;
         self.donatable = vec![false; self.externals.len()];
@@ -644,7 +644,7 @@ impl Capture {
         self.nodes.iter().enumerate().filter_map(of)
     }
 
-    /// Nodes without data that somebody outside of the graph holds, if they are older than `first`.
+    /// Nodes without data that are held from outside of the graph, if they are older than `first`.
     pub fn held_before(&self, first: NodeId) -> impl Iterator<Item = &Expr> {
         let is_held = move |(node, held): &(&Captured, &bool)| **held && node.expr.id() < first && !matches!(node.role, Role::External(_));
         self.nodes.iter().zip(&self.held).filter(is_held).map(|(node, _)| &node.expr)

@@ -5,7 +5,7 @@
 //! Always: what has another reader, or is wanted itself, stays where it is, and its copy too; so does what could be written by shorter
 //! runs only, and all of a concatenation of which one stays: its memory would be taken sooner, beside what stays.
 //!
-//! [`crate::inside`] has those that lie in one piece in the concatenation, whoever reads them too.
+//! [`crate::inside`] has those that lie in one piece in the concatenation, whatever else reads them.
 
 use crate::group::{reads, writes};
 use crate::ir::Id;
@@ -262,7 +262,7 @@ fn redirect_stores(
     }
 }
 
-/// Takes needless copies out. `wanted`: what somebody asks for; `shares`: whether a launch of another form may have a buffer as several arguments.
+/// Takes needless copies out. `wanted`: what is asked for; `shares`: whether a launch of another form may have a buffer as several arguments.
 pub(crate) fn rewrite(launches: &mut Vec<Launch>, wanted: &FxHashSet<Id>, shares: bool) -> Result<(), String> {
     for _ in 0..LEVELS {
         if !rewrite_once(launches, wanted, shares)? {

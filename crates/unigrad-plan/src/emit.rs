@@ -393,7 +393,7 @@ impl<'a> Emitter<'a> {
         self.inst(InstOp::Load { arg, index, mask }, self.task.ir.node(node).dtype)
     }
 
-    /// A node's value: loaded if it is in memory, or computed already; otherwise who asks for it waits.
+    /// A node's value: loaded if it is in memory, or computed already; otherwise what asks for it waits.
     fn pull(&mut self, node: Id, coords: &Coords, mask: Option<Value>) -> Result<Value, Pause> {
         if self.is_loaded(node) {
             return Ok(self.load(node, coords, mask));

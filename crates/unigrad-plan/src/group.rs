@@ -181,7 +181,7 @@ pub(crate) fn group(launches: Vec<Launch>, small: usize) -> Result<Vec<Launch>, 
     Ok(grouped)
 }
 
-/// Who uses what, while launches move to the places of later ones.
+/// Which launches use what, while they move to the places of later ones.
 pub(crate) struct Uses {
     /// By node: the launches that use it, ascending.
     by_node: FxHashMap<u32, SmallVec<[usize; 4]>>,

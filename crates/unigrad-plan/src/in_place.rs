@@ -2,7 +2,7 @@
 //!
 //! In: a planned launch, and which inputs' memory outputs take. Out: the same launch with fewer arguments. A driver then need not
 //! find out that two arguments share memory, and may load and store through one pointer.
-//! Always: who runs a plan provides an output that takes an input's memory with that input's contents.
+//! Always: what runs a plan provides an output that takes an input's memory with that input's contents.
 
 use crate::memory::BufferPlace;
 use crate::plan::PlannedLaunch;

@@ -1,7 +1,7 @@
 //! What lies in one piece in a concatenation has its memory there.
 //!
 //! In: launches in order. Out: of each such node, the concatenation and the byte at which it begins; the launches that would copy, which are needless.
-//! Always: all of a concatenation, or none; whoever else reads a part reads it there; a part begins where the memory of a node may begin. What is live
+//! Always: all of a concatenation, or none; other readers of a part read it there; a part begins where the memory of a node may begin. What is live
 //! at once is at no time more than it would be at its most, counted without results that take over an operand's memory.
 //! Never: what is wanted itself, an input, or a node that some launch copies to or from besides.
 

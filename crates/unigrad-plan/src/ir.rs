@@ -22,7 +22,7 @@ pub(crate) enum IrOp {
     Op(Op),
     /// The same value, not shared with anything: an id makes it unique.
     Barrier(u32),
-    /// The same value in the order of its axes, where its input is in another: a copy for who reads it through views, made by who computes with it.
+    /// The same value in the order of its axes, where its input is in another: a copy for what reads it through views, made by what computes with it.
     Dense,
 }
 
@@ -231,7 +231,7 @@ impl Ir {
         id
     }
 
-    /// For every node, who reads it.
+    /// For every node, its readers.
     pub(crate) fn users(&self) -> Vec<SmallVec<[Id; 4]>> {
         let mut users: Vec<SmallVec<[Id; 4]>> = vec![SmallVec::new(); self.nodes.len()];
         for (id, node) in self.nodes.iter().enumerate() {

@@ -3,9 +3,9 @@
 //! In: a max pool, or the scatter that is its gradient. Out: the same values as views and maps, where windows are small enough ([`taps`], [`gathered`]).
 //!
 //! A window's maximum is the greatest of its taps, each of which is a slice of the padded input. Where the maximum is, is kept as a tap's number, a byte; a
-//! place among all elements is computed from it by who wants one. The gradient asks, instead of each window adding to its maximum, for each element the
-//! windows that it is in. Elements that are a stride apart are in windows as far apart, so an axis is taken as steps of a stride and the places within
-//! one: window `step + j` is asked by all places of a step, for each of few `j`, and only the step counts windows.
+//! place among all elements is computed from it where one is wanted. The gradient asks, instead of each window adding to its maximum, for each
+//! element the windows that it is in. Elements that are a stride apart are in windows as far apart, so an axis is taken as steps of a stride and the
+//! places within one: window `step + j` is asked by all places of a step, for each of few `j`, and only the step counts windows.
 //!
 //! Always: the first of equal elements, NaN before numbers, padding never; what an element gets is added from the last window to the first, in the
 //! dtype that its own is computed in.

@@ -325,7 +325,7 @@ pub(crate) fn assign(
         if let IrOp::External(input) = node.op {
             place.insert(id as Id, BufferPlace::External(input));
         } else if ir.numel(id as Id) == 0 {
-            // Nobody writes it: a concatenation of nothing, say.
+            // Nothing writes it: a concatenation of nothing, say.
             place.entry(id as Id).or_insert(BufferPlace::Arena(0));
         }
     }

@@ -119,7 +119,7 @@ pub(crate) fn of(ir: &Ir, launches: &[Launch], outputs: &[Id], layout: &Layout) 
     let mut blocks: Vec<Block> = walk.there.into_values().collect();
     blocks.sort_by_key(|block| (std::cmp::Reverse(block.bytes), block.made_at, block.id));
     let alive = |block: &Block| {
-        let used_until = last_use.get(&block.id).copied().unwrap_or(block.made_at); // DEFAULT: what nobody reads is used by who makes it
+        let used_until = last_use.get(&block.id).copied().unwrap_or(block.made_at); // DEFAULT: what is not read is used by its maker
         let made = launches.get(block.made_at);
         Alive {
             bytes: block.bytes,

@@ -29,7 +29,7 @@ pub struct Options {
     pub recompute: usize,
     /// Whether launches that need nothing of each other are joined into one.
     pub joins: bool,
-    /// Whether an index out of range ends the evaluation at its launch: then nothing that somebody can still ask for is overwritten before.
+    /// Whether an index out of range ends the evaluation at its launch: then nothing that can still be asked for is overwritten before.
     pub errors_at_once: bool,
     /// Whether products of `F32` may round their operands to TF32.
     pub tf32: bool,
@@ -72,7 +72,7 @@ pub struct PlannedLaunch {
     pub origin: Origin,
     /// Outputs that take the memory of an input over here, by position.
     pub overwrites: Vec<u32>,
-    /// Memory that it is the first to write, in bytes: what is there before belongs to nobody any more.
+    /// Memory that it is the first to write, in bytes: what is there before has no owner any more.
     pub begins: Vec<(BufferPlace, usize)>,
 }
 

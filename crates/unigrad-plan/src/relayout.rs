@@ -2,7 +2,7 @@
 //!
 //! In: launches in order. Out: the same, with other strides. A block's next product takes the heads of a position as one row: lying by heads it is no
 //! plain matrix, which neither vendors' libraries take nor own loops read in long runs.
-//! Always: whoever reads the result reads the same elements; a result that is wanted itself, or that some kernel wants dense, stays as it is.
+//! Always: a reader of the result reads the same elements; a result that is wanted itself, or that some kernel wants dense, stays as it is.
 
 use crate::copies::Walk;
 use crate::group::{reads, writes};
@@ -13,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 use unigrad_kernel::{Contract, Index, InstOp, Kernel, Layout4, Region};
 
-/// Changes layouts. `wanted`: what somebody asks for.
+/// Changes layouts. `wanted`: what is asked for.
 pub(crate) fn rewrite(launches: &mut [Launch], wanted: &FxHashSet<Id>) -> Result<(), String> {
     let attentions: Vec<usize> = (0..launches.len())
         .filter(|at| matches!(&launches[*at].kernel, Kernel::Attention(kernel) if kernel.heads > 1 && kernel.q_len > 1))

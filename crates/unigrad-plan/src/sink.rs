@@ -1,4 +1,4 @@
-//! Moves permutes from who makes a value towards who reads it, so that what lies between two convolutions is computed in the order in which they
+//! Moves permutes from a value's producer towards its readers, so that what lies between two convolutions is computed in the order in which they
 //! have it in memory, channels last.
 //!
 //! In: the compiler's graph, and the permutes that end convolutions ([`crate::channels_last`]). Out: the same values.
@@ -44,7 +44,7 @@ pub(crate) struct Sunk {
     pub(crate) ir: Ir,
     /// Elements of convolutions' results.
     pub(crate) results: usize,
-    /// Elements of turned values that who has no rule for them reads as they were.
+    /// Elements of turned values that a reader without a rule for them reads as they were.
     pub(crate) turned_back: usize,
 }
 

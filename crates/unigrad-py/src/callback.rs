@@ -19,7 +19,7 @@ thread_local! {
     static RAISED: RefCell<Vec<(String, PyErr)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Exceptions that a thread keeps at most: those whose error somebody swallows never leave.
+/// Exceptions that a thread keeps at most: those whose error is swallowed never leave.
 const MOST: usize = 16;
 
 /// The error that stands for an exception of `what`.

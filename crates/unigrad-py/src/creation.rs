@@ -84,7 +84,7 @@ filled!(
     randn,
 );
 
-/// A tensor whose values nobody has set: zeros here.
+/// A tensor whose values are not set: zeros here.
 #[pyfunction]
 #[pyo3(signature = (*shape, size=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn empty(

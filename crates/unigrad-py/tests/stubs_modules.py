@@ -319,7 +319,7 @@ def _class(module, cls, imports):
         elif inspect.isfunction(value) or isinstance(value, (staticmethod, classmethod)):
             body.append(_function(module, owners, name, value, cls.__name__))
             if name == "__init__" and cls.__name__ == "Module":
-                # What a module's own class says of its attributes nobody knows: their names are in the dict of each module.
+                # What a module's own class says of its attributes is not known: their names are in the dict of each module.
                 body.append("def __getattr__(self, name: builtins.str) -> Any: ...")
             if name == "forward" and cls.__name__ != "Module" and "__call__" not in own and "Module" in owners:
                 body.append(f"def __call__{_head(module, owners, name, value, cls.__name__, True)} ...")

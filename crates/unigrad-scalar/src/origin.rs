@@ -81,7 +81,7 @@ impl Origin {
         })))
     }
 
-    /// The file, as the compiler or whoever made the origin named it.
+    /// The file, as the compiler or the maker of the origin named it.
     pub fn file(&self) -> &'static str {
         match self.0 {
             Source::Rust(at) => at.file(),

@@ -1,6 +1,6 @@
 //! Settings that a graph's node and the kernel for it have in common: what an op is told beside its operands.
 //!
-//! Always: plain data that is compared and hashed as it is, numbers as their bits. Shapes, strides and buffers belong to those who have them.
+//! Always: plain data that is compared and hashed as it is, numbers as their bits. Shapes, strides and buffers belong to nodes and kernels.
 
 use smallvec::SmallVec;
 use std::ops::Range;

@@ -3,7 +3,7 @@
 //! In: a loss, and what to differentiate it with respect to. Out: gradients, which are more graph: computed together with what needs them,
 //! and differentiable again.
 //! Always: the gradient with respect to a tensor is that of its own place in the computation, whatever made it and whether it has been
-//! evaluated; what the loss does not depend on is an error where nobody asked for `None` or zeros.
+//! evaluated; what the loss does not depend on is an error where neither `None` nor zeros were asked for.
 //! Never: a zero in place of a gradient that was not found.
 
 use crate::{Error, Result, Tensor, autocast, error::graph_error, eval, random};
@@ -82,7 +82,7 @@ fn backward(loss: &Tensor, dy: Option<&Tensor>, consume: bool) -> Result<()> {
             &[&output, &dy],
         )));
     }
-    // Gradients that accumulate are values; who wants to differentiate them takes `grad`.
+    // Gradients that accumulate are values; those to be differentiated come from `grad`.
     let _guard = unigrad_graph::no_grad_guard();
     let _within = autocast::within();
     // All or none: an error or a panic in a user's gradient leaves every variable's as it was.

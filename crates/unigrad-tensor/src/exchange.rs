@@ -1,7 +1,7 @@
 //! Tensors and the memory that they are in.
 //!
 //! In: buffers, which may be another library's memory ([`Device::adopt`]). Out: tensors of them; the buffer of a tensor.
-//! Always: what is held of a tensor's buffer keeps its values, whatever becomes of the tensor: an evaluation takes over only what nobody else holds.
+//! Always: what is held of a tensor's buffer keeps its values, whatever becomes of the tensor: an evaluation takes over only what nothing else holds.
 
 use crate::{Error, Result, Tensor, axes::Dims, eval};
 use std::sync::Arc;

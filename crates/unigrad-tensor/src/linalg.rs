@@ -297,7 +297,7 @@ fn run_einsum(inputs: Vec<(Tensor, Vec<Label>)>, output: &[Label]) -> Tensor {
     acc.permute(&order)
 }
 
-/// Multiplies two labelled tensors and sums over the labels that nobody wants any more.
+/// Multiplies two labelled tensors and sums over the labels that are not wanted any more.
 #[track_caller]
 fn contract(a: &Tensor, a_labels: &[Label], b: &Tensor, b_labels: &[Label], wanted: &dyn Fn(&Label) -> bool) -> (Tensor, Vec<Label>) {
     let (a, a_labels) = sum_private(a, a_labels, b_labels, wanted);
@@ -333,7 +333,7 @@ fn contract(a: &Tensor, a_labels: &[Label], b: &Tensor, b_labels: &[Label], want
     (out.reshape_to(&shape), result)
 }
 
-/// Sums over labels that only this operand has and nobody wants.
+/// Sums over labels that only this operand has and that are not wanted.
 #[track_caller]
 fn sum_private(x: &Tensor, labels: &[Label], other: &[Label], wanted: &dyn Fn(&Label) -> bool) -> (Tensor, Vec<Label>) {
     let gone: Vec<usize> = (0..labels.len()).filter(|axis| !other.contains(&labels[*axis]) && !wanted(&labels[*axis])).collect();

@@ -5,7 +5,7 @@
 //!
 //! Always: a range of counters belongs to one random tensor of the process; none is drawn twice. A range of a step that failed is given back if
 //! its tensors are gone and nothing was drawn after it, so that training goes on as if the step had not been tried; else it is skipped.
-//! Who runs a block again ([`crate::checkpoint`]) draws the ranges of the first time, on that thread alone.
+//! A block that is run again ([`crate::checkpoint`]) draws the ranges of the first time, on its thread alone.
 
 use crate::{Device, Dims, Tensor, arithmetic::K};
 use std::{
@@ -213,7 +213,7 @@ impl Generator {
         *self.lock() = State { offset, ..State::new(seed) };
     }
 
-    /// Seed and first offset of a range of `count`, which nobody else gets.
+    /// Seed and first offset of a range of `count`, which no other caller gets.
     pub fn take(&self, count: u64) -> (u64, u64) {
         let is_global = std::ptr::eq(self, &raw const GLOBAL);
         let again = if is_global { replayed(count) } else { None };

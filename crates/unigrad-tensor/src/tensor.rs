@@ -475,7 +475,7 @@ impl Tensor {
         Tensor::from_expr(self.expr().detach())
     }
 
-    /// Gives the tensor a new value, for all who hold this handle. With what was computed from the old value, nothing changes.
+    /// Gives the tensor a new value, for all holders of this handle. With what was computed from the old value, nothing changes.
     ///
     /// Shape, dtype and device stay as they are. A parameter is assigned inside of [`crate::no_grad`]; what is itself computed from
     /// a parameter cannot be assigned, since its gradient would no longer be that of its value.

@@ -83,7 +83,7 @@ fn what_is_cheap_to_compute_again_is_not_stored_for_handles() {
     eval::realize(std::slice::from_ref(&last)).unwrap();
     assert!(sum.data().is_none() && half.data().is_none(), "elementwise values of data stay to be computed");
     assert!(product.data().is_some() && more.data().is_some(), "what took a product is kept for its handle");
-    // They are there when somebody asks.
+    // They are there when they are asked for.
     assert_eq!(read(&half), ramp(12).iter().map(|v| -2.0 * v).collect::<Vec<_>>());
     let (product, x) = (read(&product), ramp(12));
     assert_eq!(read(&last), product.iter().zip(&x).map(|(p, x)| (p + x).max(0.0)).collect::<Vec<_>>());

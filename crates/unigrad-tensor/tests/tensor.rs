@@ -322,7 +322,7 @@ fn tensors_are_shared_between_threads() {
     assert_eq!(sums, [0.0, 4950.0, 9900.0, 14850.0]);
 }
 
-/// What one thread computes may lie in the graph of another, and its input be overwritten as nobody else's.
+/// What one thread computes may lie in the graph of another, and its input be overwritten as if nothing else held it.
 #[test]
 fn threads_compute_parts_of_one_graph_at_once() {
     for round in 0..300 {

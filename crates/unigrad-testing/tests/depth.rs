@@ -28,7 +28,7 @@ fn leaf(values: &[f32], device: &Device) -> Tensor {
 
 #[test]
 fn tests_run_in_small_threads() {
-    // Cargo sets it through the workspace's `.cargo/config.toml`; who runs the binary alone has set nothing.
+    // Cargo sets it through the workspace's `.cargo/config.toml`; where the binary is run alone, nothing is set.
     if cfg!(unix) && std::env::var_os("CARGO").is_some() {
         let set = std::env::var("RUST_MIN_STACK").ok();
         assert_eq!(set.as_deref(), Some(STACK.to_string().as_str()), "RUST_MIN_STACK: tests must run in threads of {STACK} bytes");

@@ -76,7 +76,7 @@ fn what_needs_another_launch_comes_after_it() {
     let [joined, apart] = kinds(&scaled);
     assert_eq!(joined, apart);
     assert!(joined.iter().filter(|kind| *kind == "grouped").count() == 2, "{joined:?}");
-    // An index that is checked stands alone: of a launch with others nobody could tell whose it is.
+    // An index that is checked stands alone: of a launch with others nothing could tell whose it is.
     let table = leaves(1, [6, 4], &device).remove(0);
     let index = Tensor::from_vec(vec![1i64, 5, 0], 3, &device).realize().unwrap();
     let mut values: Vec<Tensor> = leaves(3, [5, 16], &device).iter().map(|x| x.exp()).collect();

@@ -1,5 +1,5 @@
 //! The hook for vendors' libraries, by the interpreter's library of products: cases of the op table, and trainings whose steps are prepared sequences.
-//! A program of its own, for who does products is a setting of the process.
+//! A program of its own, for what does products is a setting of the process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::{

@@ -1,5 +1,6 @@
 //! The hook for vendors' libraries beyond products: convolutions with their gradients, norms, softmaxes and the gradient of attention, by the
-//! interpreter's library, against the CPU's own programs; convolutions by a GPU's vendor's library as well, where one is. A program of its own, for who does kernels is a setting of the process.
+//! interpreter's library, against the CPU's own programs; convolutions by a GPU's vendor's library as well, where one is.
+//! A program of its own, for what does kernels is a setting of the process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::prelude::*;

@@ -24,7 +24,7 @@ use unigrad_testing::fuzz::Rng;
 #[global_allocator]
 static MEMORY: memory::Counting = memory::Counting;
 
-/// Inputs that are read if nobody asks for more.
+/// Inputs that are read if no more are asked for.
 const USUAL: u64 = 2100;
 /// Bytes that packed and shared tensors may have beyond a file's own.
 const LIMIT: u64 = 16 << 20;

@@ -253,7 +253,7 @@ fn only_the_update_is_written() {
         assert_eq!(written(&twice), (2.0 * bytes, 2), "{}", eval::plan_text(&[twice.expr()]).unwrap());
         let computed = (fresh() * 2.0).dyn_update(1, &update(), &at(100, &device));
         assert_eq!(written(&computed), (whole + bytes, 2), "{}", eval::plan_text(&[computed.expr()]).unwrap());
-        // Somebody holds it: it is copied first.
+        // It is held: it is copied first.
         let held = fresh();
         let y = held.dyn_update(1, &update(), &at(100, &device));
         assert_eq!(written(&y), (whole + bytes, 2), "{}", eval::plan_text(&[y.expr()]).unwrap());

@@ -85,7 +85,7 @@ pub struct StepSettings {
     pub gradient_checkpointing: bool,
     /// The loss scale, where the half type is `F16`.
     pub(crate) scaler: Option<Rc<RefCell<GradScaler>>>,
-    /// Where this (a `Bool` of rank 0) is false, the step must change nothing: one before it has failed, and nobody has read that yet.
+    /// Where this (a `Bool` of rank 0) is false, the step must change nothing: one before it has failed, and that has not been read yet.
     pub(crate) condition: Option<Tensor>,
 }
 

@@ -1,13 +1,13 @@
 //! What is counted during an epoch: losses that may still be computed, and means over what is known.
 //!
-//! Always: losses are added in the order of steps, in `f64`, weighted by items; who reads them waits for the device, and nobody else does.
+//! Always: losses are added in the order of steps, in `f64`, weighted by items; what reads them waits for the device, and nothing else does.
 
 use crate::learner::{Number, Outcome};
 use std::collections::BTreeMap;
 use unigrad_nn::{Checkpoint, Error, Result};
 use unigrad_tensor::Tensor;
 
-/// A step whose loss nobody has read yet.
+/// A step whose loss has not been read yet.
 pub(crate) struct Pending {
     pub(crate) loss: Tensor,
     pub(crate) n_items: usize,

@@ -319,7 +319,7 @@ impl<'a, L: Learner> Running<'a, L> {
         Ok(settings)
     }
 
-    /// Reads the losses that nobody has read.
+    /// Reads the losses that have not been read.
     fn read(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.pending);
         for (at, step) in pending.iter().enumerate() {

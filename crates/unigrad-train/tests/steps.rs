@@ -256,7 +256,7 @@ fn a_step_that_does_not_fit_is_refused_before_it_is_taken() -> Result<()> {
         assert!(error.contains(part), "{part:?} in {error}");
     }
     assert!(bits(&told.0.model) == before, "nothing was changed by the estimate, statistics neither");
-    // A setting turns it off; what fits is as if nobody had looked.
+    // A setting turns it off; what fits is as if it had not been checked.
     let run = |checked: bool, told: &mut Told| -> Result<Vec<(String, Vec<u8>)>> {
         Trainer::new(&device).epochs(2).seed(1).check_memory(checked).quiet().fit(told, &loader(16, 4), None)?;
         Ok(bits(&told.0.model))
@@ -339,7 +339,7 @@ fn steps_that_tell_nothing_are_looked_at_before_they_are_launched() -> Result<()
     }
     assert!(state(&large) == before.0, "nothing was changed");
     assert!(device.memory_stats().peak < before.1 + (1 << 30), "memory was asked for");
-    // What fits is as if nobody had looked.
+    // What fits is as if it had not been checked.
     let run = |checked: bool| -> Result<_> {
         manual_seed(3);
         let mut small = Untold::new(8, &device)?;
@@ -383,7 +383,7 @@ fn averages_are_validated_and_left() -> Result<()> {
         let kept: Vec<f32> = kept.tensors["0.weight"].bytes.as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x)).collect();
         assert_eq!(&kept, seen);
     }
-    // The same losses as without anybody who looks.
+    // The same losses as without callbacks that look.
     let model = net(&device);
     let optimizer = AdamWScheduleFree::new(model.parameters(), 0.05)?;
     let mut plain = Supervised::new(model, CrossEntropyLoss::default(), optimizer);

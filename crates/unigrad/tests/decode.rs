@@ -140,7 +140,7 @@ fn what_is_written_is_read_where_it_is() {
                 let off = (got - whole.narrow(2, position, 1)).abs().max(()).item::<f32>().unwrap();
                 assert!(off < 1e-5, "{place} position {position}: {off} off");
             }
-            // What fails beside it, and is read by nobody here, undoes the write; then what was read from it is no result either.
+            // What fails beside it, and is not read here, undoes the write; then what was read from it is no result either.
             let before = held();
             let wrong = Tensor::new([99i64], &device).realize().unwrap();
             let beside = all_q.index_select(2, &wrong);

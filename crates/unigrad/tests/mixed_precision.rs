@@ -13,7 +13,7 @@ fn device() -> Device {
     Device::open("cpu").unwrap()
 }
 
-/// Who counts the waits of a device is alone with it.
+/// A test that counts the waits of a device is alone with it.
 static COUNTED: Mutex<()> = Mutex::new(());
 
 const STEPS: usize = 30;

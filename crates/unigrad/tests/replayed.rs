@@ -289,7 +289,7 @@ fn other_threads_wait_for_the_new_values() {
             for _ in 0..3 {
                 scope.spawn(|| {
                     let mut last = 0.0;
-                    // With pauses: a driver's locks are not fair, and those who read again and again would keep the one who writes out.
+                    // With pauses: a driver's locks are not fair, and threads that read again and again would keep the writer out.
                     for _ in 0..READS {
                         std::thread::sleep(std::time::Duration::from_millis(1));
                         let seen = (&total * 1.0).to_vec::<f32>().unwrap();

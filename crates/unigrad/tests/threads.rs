@@ -389,7 +389,7 @@ fn readers_of_an_assigned_tensor_see_one_of_its_values_and_never_an_older_one_af
                     version += 1;
                     counter.assign(&(&counter + 1.0))?;
                     no_grad(|| parameter.assign(&(&parameter + 1.0)))?;
-                    // Evaluated by this thread or by whoever reads it first.
+                    // Evaluated by this thread or by its first reader.
                     if version % 2 == 0 {
                         Tensor::realize_all(&[&counter, &parameter])?;
                     }

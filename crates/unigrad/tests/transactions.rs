@@ -548,7 +548,7 @@ fn what_a_failed_evaluation_overwrote_is_never_read() -> Result<()> {
     for (device, faults) in faulty_devices("spoiled") {
         let (mut errors, mut values) = (0, 0);
         for n in 0..4 {
-            // Nobody holds `x`, so that its memory may become the first result's.
+            // Nothing holds `x`, so that its memory may become the first result's.
             let x = Tensor::from_vec((0..64).map(|i| i as f32).collect::<Vec<_>>(), [8, 8], &device);
             let first = (&x * 0.5 + 1.0).exp().log();
             let second = first.matmul(&first).sum(());

@@ -1,7 +1,7 @@
 //! Programs that the user wrote: kernel IR, executed by its interpreter.
 //!
 //! In: a program's text, buffers, numbers. Out: what the program writes, or its first mistake with statement, group and thread.
-//! Always: accesses out of bounds, races, reads of shared memory that nobody wrote and barriers that not all threads reach are found; groups
+//! Always: accesses out of bounds, races, reads of shared memory that no thread wrote and barriers that not all threads reach are found; groups
 //! run on the pool's threads, those that meet in atomic operations in the order of the grid, so results do not depend on timing.
 //! Never: compiles. An instruction costs nanoseconds per thread where compiled code takes a fraction of one.
 

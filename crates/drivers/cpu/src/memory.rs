@@ -87,7 +87,7 @@ fn advise_huge_pages(block: NonNull<u8>, bytes: usize) {
 #[cfg(not(target_os = "linux"))]
 fn advise_huge_pages(_block: NonNull<u8>, _bytes: usize) {}
 
-/// Bytes of memory the process may use, and how many of them nobody uses now; `None` where the system does not tell.
+/// Bytes of memory the process may use, and how many of them are unused now; `None` where the system does not tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Physical {
     pub(crate) total: u64,

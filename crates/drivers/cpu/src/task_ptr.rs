@@ -26,7 +26,7 @@ impl<T> Clone for TaskPtr<T> {
 
 impl<T> Copy for TaskPtr<T> {}
 
-// SAFETY: whoever dereferences the pointer promises that tasks do not overlap.
+// SAFETY: code that dereferences the pointer promises that tasks do not overlap.
 unsafe impl<T> Send for TaskPtr<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for TaskPtr<T> {}

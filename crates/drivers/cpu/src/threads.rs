@@ -48,7 +48,7 @@ struct Pool {
     /// Held by the caller whose job runs; inside: how many workers were started.
     owner: Mutex<usize>,
     /// Job number in the high half, tasks not yet claimed in the low half. A claim succeeds only while the job is unfinished,
-    /// therefore whoever succeeds has read `task` and `n` of this very job.
+    /// therefore a thread that succeeds has read `task` and `n` of this very job.
     state: AtomicU64,
     /// Points to the caller's `Task`, a fat pointer.
     task: AtomicPtr<Task>,

@@ -48,7 +48,7 @@ fn what_the_machine_lacks_is_refused() {
         let error = device.allocate(bytes).unwrap_err();
         assert!(matches!(error, Error::OutOfMemory { asked, .. } if asked == bytes as u64), "{error}");
     }
-    // Each fits on its own; together they do not, though nobody has touched them.
+    // Each fits on its own; together they do not, though none has been touched.
     let total = device.info().memory_total as usize;
     if total > 0 {
         let mut blocks = Vec::new();

@@ -103,7 +103,7 @@ impl CudaBackend {
         };
         // Other threads may do what cannot be captured meanwhile, on other streams.
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
-        // SAFETY: a stream of this context that nobody else uses.
+        // SAFETY: a stream of this context that nothing else uses.
         self.check("capture", unsafe { sys::cuStreamBeginCapture_v2(stream, mode) })?;
         let done = self.perform_on(taken, work, workspace, stream);
         let mut captured = null_mut();

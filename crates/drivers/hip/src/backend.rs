@@ -84,7 +84,7 @@ impl fmt::Debug for Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: loaded by `load_code`, unloaded once. The runtime waits for launches; an error has nobody to go to.
+        // SAFETY: loaded by `load_code`, unloaded once. The runtime waits for launches; an error has nowhere to go.
         let _ = unsafe { (self.api.runtime.hipModuleUnload)(self.module) };
     }
 }
@@ -301,7 +301,7 @@ impl Backend for HipBackend {
 
     fn free(&self, handle: u64) {
         if lock(&self.sizes).remove(&handle).is_some() && self.enter().is_ok() {
-            // SAFETY: `allocate` gave the address; hipFree waits for the work that uses it. A failure has nobody to go to.
+            // SAFETY: `allocate` gave the address; hipFree waits for the work that uses it. A failure has nowhere to go.
             let _ = unsafe { (self.api.runtime.hipFree)(handle as *mut c_void) };
         }
     }
@@ -555,7 +555,7 @@ impl Drop for HipBackend {
         if self.enter().is_ok() {
             // It works on the stream.
             drop(self.blas.take());
-            // SAFETY: this device's stream, destroyed once; the runtime finishes its work first. A failure has nobody to go to.
+            // SAFETY: this device's stream, destroyed once; the runtime finishes its work first. A failure has nowhere to go.
             let _ = unsafe { (self.api.runtime.hipStreamDestroy)(self.stream) };
         }
     }

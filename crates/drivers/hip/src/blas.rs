@@ -138,7 +138,7 @@ impl RocBlas {
 impl Drop for RocBlas {
     fn drop(&mut self) {
         let handle = self.handle.get_mut().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: made by rocblas_create_handle, destroyed once. An error has nobody to go to.
+        // SAFETY: made by rocblas_create_handle, destroyed once. An error has nowhere to go.
         let _ = unsafe { (self.blas.rocblas_destroy_handle)(*handle) };
     }
 }

@@ -59,7 +59,7 @@ fn the_driver_works_on_a_fake_library() {
     let skips: Vec<&str> = apart.iter().flat_map(|name| ["--skip", name]).collect();
     let text = run(&[&["--ignored", "--test-threads", "2"], &skips[..]].concat(), &[]);
     assert!(text.contains(" 0 failed") && !text.contains(" 0 passed"), "{text}");
-    // Failures are for the next call of a function, whoever makes it.
+    // Failures are for the next call of a function, whichever test makes it.
     run(&["--ignored", "what_the_runtime_refuses"], &[]);
     // Counts all memory of a device.
     run(&["--ignored", "memory_copies"], &[]);

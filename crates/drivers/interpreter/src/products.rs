@@ -13,7 +13,7 @@ use unigrad_scalar::{DType, Literal, UnaryOp};
 /// The length of sums that are refused when they are launched.
 pub const REFUSED: u32 = 13;
 
-/// It has a word for everything, and wins nothing: only who asks for it gets it.
+/// It has a word for everything, and wins nothing: it is taken only where it is asked for.
 pub(crate) const LIBRARY: Library = Library {
     words: Words { scale: true, bias: true, residual: true, relu: true, gelu_tanh: true, before: true, gelu_tanh_slope: true },
     half: NEVER,

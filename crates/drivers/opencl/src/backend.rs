@@ -334,7 +334,7 @@ impl OpenClBackend {
             unsafe { (self.api.clEnqueueMarkerWithWaitList)(queue.object.handle(), 0, std::ptr::null(), event) }
         })?;
         if self.shared.forked.load(Relaxed) {
-            // Who waits in another queue waits for what is on its way.
+            // What waits in another queue waits for what is on its way.
             // SAFETY: the queue is this device's.
             Code::check(unsafe { (self.api.clFlush)(queue.object.handle()) })?;
         }

@@ -145,7 +145,7 @@ impl Found {
     pub(crate) fn target(self) -> Target {
         let number = |what, or: u64| self.device.number(what).unwrap_or(or);
         let narrow = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        // The specification grants 1024 bytes. Some count what they pass themselves; nobody needs more than this.
+        // The specification grants 1024 bytes. Some count what they pass themselves; no kernel needs more than this.
         let param_bytes = narrow(number(name::DEVICE_MAX_PARAMETER_SIZE, 1024)).min(4096);
         let item_sizes = self.device.bytes(name::DEVICE_MAX_WORK_ITEM_SIZES).map(|b| sizes(&b)).unwrap_or_default();
         let threads = number(name::DEVICE_MAX_WORK_GROUP_SIZE, 1).min(item_sizes.first().copied().unwrap_or(1));

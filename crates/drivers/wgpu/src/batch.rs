@@ -1,4 +1,4 @@
-//! Launches and copies gathered in one command buffer, until there are enough, or somebody waits.
+//! Launches and copies gathered in one command buffer, until there are enough, or a caller waits.
 //!
 //! Always: the numbers of all gathered launches are in one uniform buffer, written when the commands are handed over; marks that lie in a batch
 //! learn where it was handed over, and when it is done.

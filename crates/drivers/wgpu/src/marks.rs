@@ -1,7 +1,7 @@
 //! Marks: points in the queue, with the device's time where it tells.
 //!
 //! Always: a mark stays where it was placed among the gathered launches, and is handed over with them: with a full batch, a flush, or when
-//! somebody asks for it. So the device passes from a mark to the work behind it without waiting for the host, and times between marks are of
+//! a caller asks for it. So the device passes from a mark to the work behind it without waiting for the host, and times between marks are of
 //! that work alone.
 
 use crate::{backend::WgpuBackend, batch::Passage};

@@ -7,7 +7,7 @@ use crate::{Module, WgpuBackend, memory::Binding};
 use unigrad_device::Error;
 use unigrad_gpu::{Backend, Bound, Range};
 
-/// Whether two bindings have a byte in common. Those that stand for nothing are told apart by whoever binds them.
+/// Whether two bindings have a byte in common. Those that stand for nothing are told apart where they are bound.
 pub(crate) fn overlap(a: &Binding, b: &Binding) -> bool {
     a.handle != 0 && a.handle == b.handle && a.offset < b.offset + b.size && b.offset < a.offset + a.size
 }

@@ -50,7 +50,7 @@ impl Mapping {
         self.known(None) == Some(true)
     }
 
-    /// Whether it succeeded, or who is to be told.
+    /// Whether it succeeded; while that is not known, `waker` is the one to wake.
     fn known(&self, waker: Option<&Waker>) -> Option<bool> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.is_there.is_none() && waker.is_some() {

@@ -165,7 +165,7 @@ impl WgpuBackend {
         self.reports.alive(&self.name)?;
         let mut queued = self.queued();
         let block = self.block(&queued, to)?;
-        // A part of a word, from where a kernel's argument may begin: the word's other bytes may be somebody's.
+        // A part of a word, from where a kernel's argument may begin: the word's other bytes may be in use.
         let (words, rest) = data.split_at(if data.len().is_multiple_of(4) { data.len() } else { data.len() / 64 * 64 });
         // A browser has its own way with large writes.
         if words.len() >= LARGE && self.waits {

@@ -136,7 +136,7 @@ fn known(which: Which) -> Arc<Vec<f64>> {
     Arc::clone(counted)
 }
 
-/// The chance of each value of Mann and Whitney's U of `n` and `m` values without a shift, by who has the largest value.
+/// The chance of each value of Mann and Whitney's U of `n` and `m` values without a shift, by which series has the largest value.
 fn mann_whitney(n: usize, m: usize) -> Vec<f64> {
     // The row of `i` values of the first series, for each number `j` of values of the second.
     let mut row: Vec<Vec<f64>> = vec![vec![1.0]; m + 1];

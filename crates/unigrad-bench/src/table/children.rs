@@ -1,4 +1,4 @@
-//! Rows as processes of their own: who asks and waits, and who measures one row.
+//! Rows as processes of their own: the parent, which asks and waits, and the child, which measures one row.
 //!
 //! In: a device, names of rows, how this program is started anew. Out: a [`Table`], told row by row.
 //! Always: what a row's process says is a line of JSON at the end of its first step and one at its end; a process that ends otherwise, or takes longer
@@ -270,7 +270,7 @@ fn lines(child: &mut Child) -> Receiver<String> {
     lines
 }
 
-/// Measures one row in this process, and says so for who asked.
+/// Measures one row in this process, and says so to the parent.
 pub fn serve_row(device: Device, asked: &RowAsked, mut output: impl Write) -> Result<(), Error> {
     let result = measured(device, asked, &mut output);
     let said = match &result {

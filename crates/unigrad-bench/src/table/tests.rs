@@ -77,7 +77,7 @@ fn files_come_back_or_are_refused() {
     save_table(&table, &path).unwrap();
     assert_eq!(load_table(&path).unwrap(), table);
     let whole = std::fs::read_to_string(&path).unwrap();
-    // Derived figures are there for who reads the JSON.
+    // Derived figures are there for readers of the JSON.
     let value: Value = serde_json::from_str(&whole).unwrap();
     let first = &value["rows"][0];
     assert_eq!(

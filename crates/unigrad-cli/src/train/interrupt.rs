@@ -26,7 +26,7 @@ pub(crate) fn watch() -> Result<(), Failure> {
     let heard: Heard = [SIGINT, SIGTERM].map(|signal| (signal, Arc::default()));
     let register = || -> std::io::Result<()> {
         for (signal, _) in &heard {
-            // Before the flags are set by the same signal: the second time, of either, nobody waits for the step to end.
+            // Before the flags are set by the same signal: the second time, of either, the process does not wait for the step to end.
             for (_, flag) in &heard {
                 flag::register_conditional_shutdown(*signal, exit_status(*signal).into(), Arc::clone(flag))?;
             }

@@ -78,7 +78,7 @@ fn folder(common: &Common, name: &str) -> PathBuf {
     common.out.clone().unwrap_or_else(|| PathBuf::from("runs").join(name))
 }
 
-/// A run that is continued: its checkpoint, which nobody else replaces from now on.
+/// A run that is continued: its checkpoint, which no other process replaces from now on.
 struct Resumed {
     checkpoint: Checkpoint,
     path: PathBuf,

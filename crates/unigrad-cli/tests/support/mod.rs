@@ -74,7 +74,7 @@ pub(crate) fn figures(folder: &Path) -> Vec<String> {
     table.lines().map(|line| line.rsplit_once(',').map_or("", |(figures, _)| figures).to_owned()).collect()
 }
 
-/// A small generator: moments that nobody chose, and the same in every run of a test.
+/// A small generator: moments that are not chosen by hand, and the same in every run of a test.
 pub(crate) struct Moments(pub(crate) u64);
 
 impl Moments {

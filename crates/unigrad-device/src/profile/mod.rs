@@ -312,7 +312,7 @@ impl std::fmt::Display for Verdict {
 /// What the devices did.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Who worked.
+    /// Which devices worked.
     pub devices: Vec<ProfiledDevice>,
     /// What was done, in the order in which it was given.
     pub events: Vec<Event>,

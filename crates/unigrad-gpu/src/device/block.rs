@@ -153,7 +153,7 @@ impl<B: Backend> GpuDevice<B> {
             let args = &mut block.args[which];
             for arg in args.iter_mut() {
                 match arg {
-                    // What lies behind the words is nobody's.
+                    // What lies behind the words is unused.
                     Bound::ScalarTable(_, raws) => raws.iter_mut().zip(rest).for_each(|(raw, word)| *raw = (*word).into()),
                     Bound::Buffer(range) => *range = Range { handle, offset: 4 * first, len: 4 * size },
                     Bound::Scalar(..) | Bound::Table(_) => {}

@@ -67,7 +67,7 @@ impl<B: Backend> GpuDevice<B> {
         match lock(&self.shared.statuses)[self.queue].take() {
             Some(Status::Buffer(handle)) => self.free_own(handle, STATUS_BYTES),
             Some(Status::Mapped(words)) => {
-                // An error has nobody to go to; a device that is lost writes nothing any more.
+                // An error has nowhere to go; a device that is lost writes nothing any more.
                 let _ = self.backend.synchronize();
                 drop(words);
             }
@@ -147,7 +147,7 @@ impl<B: Backend> GpuDevice<B> {
             *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         }
         if words.iter().any(|word| *word != 0) {
-            // The slot before is in use by nobody.
+            // The slot before is not in use.
             self.backend.upload(&vec![0; whole.len], whole)?;
             self.backend.synchronize()?;
         }

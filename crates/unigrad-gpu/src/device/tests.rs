@@ -211,7 +211,7 @@ fn a_look_covers_launches_from_before_the_wait_only() {
     assert_eq!(awaited, [(device.queue, 1)]);
     device.after_wait(&awaited).unwrap();
     assert_eq!(unchecked(), 1, "the second one may be under way");
-    // Whoever looks later finds nothing left of what has been looked at.
+    // A later look finds nothing left of what has been looked at.
     device.after_wait(&awaited).unwrap();
     assert_eq!(unchecked(), 1);
     device.wait(None).unwrap();

@@ -311,7 +311,7 @@ impl<'a> ScatterWork<'a> {
         b.store(out, at, sum);
     }
 
-    /// Short lines: who has no equal before (to set: after) it combines all that come after.
+    /// Short lines: an element that has no equal before (to set: after) it combines all that come after.
     fn combine_few(&self, target: &Target) -> Result<ProgramLaunch, Unsupported> {
         let mut sig = Signature::new("scatter_few", [threads(target, 128), 1, 1]);
         let src = self.src.open(&mut sig, "src", false);

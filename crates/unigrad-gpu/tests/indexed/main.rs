@@ -1,5 +1,5 @@
 //! Lowered kernels in the interpreter against the CPU driver, which has tests of its own: random shapes and dtypes, and targets that lack
-//! one thing or another. The interpreter reports races, accesses out of bounds and reads of what nobody wrote.
+//! one thing or another. The interpreter reports races, accesses out of bounds and reads of what no thread wrote.
 
 mod attention;
 mod compile;

@@ -1,7 +1,7 @@
 //! A backend against the IR's interpreter: every operation on every dtype, with the values that go wrong first.
 //!
 //! In: a backend. Out: nothing, or a panic that names program, buffer, element and both values.
-//! Always: a buffer lies inside a larger one, between guards that nobody may touch. Programs are few and large, since compiling takes
+//! Always: a buffer lies inside a larger one, between guards that nothing may touch. Programs are few and large, since compiling takes
 //! longest. Integers, booleans, copies and casts must be equal in every bit; floats within a tolerance that the dtype gives.
 
 // Each driver uses some of it.
@@ -149,7 +149,7 @@ pub(crate) fn movement(dtype: DType, target: &Target) -> Vec<Case> {
     let outputs = program.params[1..].iter().map(|p| blank(dtype_of(p), n)).collect::<Vec<_>>();
     let mut cases = vec![Case { program, grid: [1, 1, 1], args: [vec![Arg::Bytes(values(dtype, n, 5))], outputs].concat(), steps: 0.0 }];
     let program = programs::constants_and_bits(dtype, target);
-    // The bits of a `Bool` are nobody's business.
+    // The bits of a `Bool` are unspecified.
     if !program.params.is_empty() && dtype != DType::Bool {
         let args = program.params.iter().map(|p| blank(dtype_of(p), programs::special_literals(dtype).len())).collect();
         cases.push(Case { program, grid: [1, 1, 1], args, steps: 0.0 });

@@ -2,7 +2,7 @@
 //! several groups as one launch.
 //!
 //! In: an open device. Out: nothing, or a panic that names group, buffer and element.
-//! Always: arguments are parts of one allocation, at multiples of 64 bytes, with bytes between them that nobody may touch.
+//! Always: arguments are parts of one allocation, at multiples of 64 bytes, with bytes between them that nothing may touch.
 
 use smallvec::{SmallVec, smallvec};
 use unigrad_device::{Error, OpenDevice, Slice};
@@ -10,7 +10,7 @@ use unigrad_kernel::testing::region::{self as oracle, Buffer, Memory};
 use unigrad_kernel::{Arg, Grouped, Index, Inst, InstOp, Joined, Kernel, Region, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
 
-/// What bytes are that nobody writes.
+/// What bytes are that nothing writes.
 const UNTOUCHED: u8 = 0xa5;
 
 /// A region of one axis under construction: a map, until its axis is said to be reduced.

@@ -128,7 +128,7 @@ pub(super) fn scatter_vjp(v: &mut Vjp<'_>, axis: usize, mode: ScatterMode) {
         ScatterMode::Set => {
             v.send(0, |v| v.dy.scatter(axis, ScatterMode::Set, &index, &src.zeros_like()));
             v.send(2, |v| {
-                // Of several sources with one target, which differ along the axis alone, only the last one is there: whoever finds its own number.
+                // Of several sources with one target, which differ along the axis alone, only the last is there: the one that finds its own number.
                 let number = src.iota_like(axis, DType::I64);
                 let nobody = base.literal_like(Literal::int(DType::I64, -1));
                 let owner = met(&nobody.scatter(axis, ScatterMode::Set, &index, &number), axis, &index);
@@ -136,7 +136,7 @@ pub(super) fn scatter_vjp(v: &mut Vjp<'_>, axis: usize, mode: ScatterMode) {
                 owner.eq(&number).select(&share, &share.zeros_like())
             });
         }
-        // Whoever equals the result shares the gradient.
+        // What equals the result shares the gradient.
         ScatterMode::Max | ScatterMode::Min => {
             let is_base = base.eq(v.node);
             let is_src = src.eq(&met(v.node, axis, &index));

@@ -33,7 +33,7 @@ impl Bytes<'_> {
     ///
     /// # Safety
     /// For as long as the result lives, `len` bytes from `start` can be read, and written if the program that gets them writes there; and
-    /// nobody else writes them, or reads what the program writes, except through `Bytes`.
+    /// nothing else writes them, or reads what the program writes, except through `Bytes`.
     pub unsafe fn at(start: *mut u8, len: usize) -> Self {
         Bytes { start, len, owner: PhantomData }
     }

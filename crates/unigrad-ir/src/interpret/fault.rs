@@ -52,7 +52,7 @@ pub enum FaultKind {
         /// Whether the other access was a write.
         other_wrote: bool,
     },
-    /// A read of shared or local memory that nobody wrote.
+    /// A read of shared or local memory that no thread wrote.
     Undefined {
         /// Name of the array.
         place: String,

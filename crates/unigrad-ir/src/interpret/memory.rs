@@ -25,7 +25,7 @@ pub(super) struct Binding {
     region: Option<(usize, usize)>,
 }
 
-/// Memory that buffers of a launch share, with who touched what; ranges that overlap are one region.
+/// Memory that buffers of a launch share, with which thread touched what; ranges that overlap are one region.
 #[derive(Debug)]
 pub(super) struct Region {
     /// Bytes of a cell: of the smallest element that any of its buffers has.

@@ -5,7 +5,7 @@
 //! that activity. Groups run one after the other, or on several workers if they do not meet in atomic operations; that they may run in any
 //! order is what the race check makes sure.
 //! Always: the fault of the first group in the grid's order is reported with program, statement, group, thread and element.
-//! Found: accesses out of bounds, races, reads of shared and local memory that nobody wrote, barriers and subgroup operations that not all
+//! Found: accesses out of bounds, races, reads of shared and local memory that no thread wrote, barriers and subgroup operations that not all
 //! threads reach, misaligned vectors, endless loops. Not found: races within one subgroup that hardware would order by lock-step (they are
 //! reported as races), and reads of device memory that was never written.
 
@@ -68,7 +68,7 @@ impl Default for Options {
     }
 }
 
-/// Who executes the workgroups of a launch.
+/// What executes the workgroups of a launch.
 #[derive(Clone, Copy)]
 pub struct Workers<'a> {
     /// How many may work at once.
@@ -114,7 +114,7 @@ impl Interpreter {
         Ok(Interpreter::unchecked(&expanded, target))
     }
 
-    /// Prepares a program whose validity nobody has checked: for tests of what happens then.
+    /// Prepares a program whose validity was not checked: for tests of what happens then.
     fn unchecked(program: &Program, target: &Target) -> Interpreter {
         let mut uniform = vec![false; program.insts.len()];
         find_uniform(program, &program.body, &mut uniform);

@@ -1,4 +1,4 @@
-//! Who touched an element last: finds accesses that no barrier orders.
+//! Which threads touched an element last: finds accesses that no barrier orders.
 //!
 //! Two accesses of one element conflict if different threads make them, at least one writes, they are not both atomic, and no barrier of
 //! their workgroup lies between. Accesses of different workgroups are never ordered.
@@ -90,7 +90,7 @@ fn join(stamp: u64, me: u64) -> u64 {
     }
 }
 
-/// Notes an access, or tells whom it conflicts with.
+/// Notes an access, or tells which other it conflicts with.
 #[inline(always)]
 pub(super) fn touch(cell: &mut Cell, me: Me, access: Access) -> Result<(), Other> {
     let [written, read] = *cell;

@@ -188,7 +188,7 @@ fn workers_share_the_groups() {
         let mut buffers = [words(&vec![0; total as usize])];
         launch_on_threads(&program, [7, 5, 3], &mut buffers, &[total]).unwrap();
         assert_eq!(as_words(&buffers[0]), (1..=total as u32).collect::<Vec<_>>());
-        // The first group that leaves the buffer is told, whoever gets there first.
+        // The first group that leaves the buffer is told, whichever gets there first.
         let mut buffers = [words(&vec![0; 500])];
         let fault = launch_on_threads(&program, [7, 5, 3], &mut buffers, &[total]).unwrap_err();
         assert_eq!(

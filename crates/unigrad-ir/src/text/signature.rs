@@ -1,4 +1,4 @@
-//! Programs that somebody else wrote, against the call that they are for.
+//! Programs written elsewhere, against the call that they are for.
 
 use unigrad_scalar::DType;
 

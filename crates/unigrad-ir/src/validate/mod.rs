@@ -4,7 +4,7 @@
 //! how deep blocks stand in each other; kinds and names of parameters and arrays, and that stores and atomics go where they may; constant indices against array lengths; the
 //! target's limits on threads, shared memory, parameters and buffers, and its `F64`, subgroups, atomics, tables and fragments;
 //! that all threads of a group reach its barriers, and all threads of a subgroup its operations (see [`spread`]).
-//! Not checked: indices computed at run time, races, reads of memory that nobody wrote, whether loops end. The interpreter does.
+//! Not checked: indices computed at run time, races, reads of memory that was not written, whether loops end. The interpreter does.
 //! Always: all errors are gathered, each points at its statement and says the remedy.
 
 mod limits;

@@ -309,7 +309,7 @@ pub(crate) fn atomics(dtype: DType) -> Program {
             let at = b.u32(at as u32 + 1);
             b.atomic(op, counters, at, amount);
         }
-        // Each thread adds by compare and exchange, until nobody came between.
+        // Each thread adds by compare and exchange, until no other came between.
         let at = b.u32(6);
         let going = b.constant(Literal::one(DType::Bool));
         let going = b.variable("going", going);

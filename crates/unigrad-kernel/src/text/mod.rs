@@ -3,7 +3,7 @@
 //! In: a [`Kernel`](crate::Kernel), or the text of regions. Out: the other one.
 //! Always: a kernel prints the same text every time, and a region whose loads and stores have one stride per axis reads back as itself. Reading
 //! takes memory in proportion to the text, and no more stack for a longer one; a text that is no region is an error with line, column and remedy.
-//! Never: checks that indices are in bounds or dtypes fit, which whoever makes a region vouches for.
+//! Never: checks that indices are in bounds or dtypes fit, which the maker of a region vouches for.
 //!
 //! ```text
 //! region "softmax" parallel [64] reduce [256] {

@@ -279,7 +279,7 @@ impl<L: Module + Clone> SpectralNorm<L> {
                 let device = matrix.device()?;
                 let random = |n: usize| Tensor::randn([n], matrix.dtype(), &device).normalize(2.0, 0, norm.eps);
                 let first = [random(matrix.dim(0)?), random(matrix.dim(1)?)];
-                // Recorded like all initial values: whoever loads others never computes them.
+                // Recorded like all initial values: a program that loads others never computes them.
                 Ok(norm.iterated(&matrix, first, FIRST_ITERATIONS))
             })?;
             norm.vectors = Some(vectors);

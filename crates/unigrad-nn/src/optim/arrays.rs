@@ -129,7 +129,7 @@ impl Values for Tensor {
     }
 }
 
-/// The handle is given the new values; they stay on the tensor's device. Who holds another handle keeps the old ones.
+/// The handle is given the new values; they stay on the tensor's device. Other handles keep the old ones.
 impl ValuesMut for Tensor {
     type Updated = Tensor;
 
@@ -385,7 +385,7 @@ impl<R: Rule> ArrayOptimizer<R> {
         let (inner, make, settings) = (Arc::clone(&self.inner), Arc::clone(&self.make), self.settings());
         let updated = in_background(move || -> Result<Vec<Tensor>> {
             let updated = inner.lock().unwrap_or_else(PoisonError::into_inner).step(&*make, settings, &values, gradients)?;
-            // Nobody waits for the device in the caller's thread.
+            // The caller's thread does not wait for the device.
             settings.device.synchronize()?;
             Ok(updated)
         })

@@ -6,7 +6,7 @@
 //! so every step after the first finds its plan; state exists from the beginning, so the first step looks like the others. State of
 //! half-precision parameters is `f32`.
 //! A step is a transaction: whatever fails, parameters, state and counter are bit for bit what they were, and the next step works. The counter
-//! lives beside the state, so that a step which the device undoes is not counted either, and nobody waits to know.
+//! lives beside the state, so that a step which the device undoes is not counted either, and no thread waits to know.
 
 mod adafactor;
 mod adagrad;

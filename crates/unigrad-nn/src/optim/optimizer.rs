@@ -246,7 +246,7 @@ impl<R: Rule> Optimizer<R> {
         if !counter.device().is_ok_and(|device| device.completes_at_once() || device.n_waits() >= since) {
             return known;
         }
-        // A counter that cannot be read leaves what is known: whoever reads the model next learns why.
+        // A counter that cannot be read leaves what is known: the next reader of the model learns why.
         let read = eval::data(&current).ok().and_then(|bytes| bytes.try_into().ok()).map(i64::from_le_bytes);
         let Some(read) = read.and_then(|read| u64::try_from(read).ok()) else { return known };
         steps.store(read, Ordering::Relaxed);

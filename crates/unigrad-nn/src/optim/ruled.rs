@@ -1,7 +1,7 @@
 //! A rule with what its update has been recorded as.
 //!
 //! In: a rule. Out: the rule to read; to change, with nothing recorded any more.
-//! Always: what is recorded is the rule's as it is: whoever gets the right to change the rule drops the records.
+//! Always: what is recorded is the rule's as it is: what gets the right to change the rule drops the records.
 
 use std::{
     ops::{Deref, DerefMut},

@@ -227,7 +227,7 @@ fn put_back(parameters: &[Tensor], before: &[Tensor]) -> Result<()> {
 impl<R: Rule> Drop for Climbed<'_, R> {
     fn drop(&mut self) {
         if let Some(before) = self.before.take() {
-            // Who reads a parameter next learns of an error.
+            // The next reader of a parameter learns of an error.
             let _ = put_back(&self.sam.optimizer.parameters(), &before);
         }
     }

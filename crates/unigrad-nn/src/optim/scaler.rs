@@ -2,8 +2,8 @@
 //!
 //! In: a loss, and gradients of the scaled loss. Out: a step with the gradients of the loss, or none where one of them is not finite; and a scale that
 //! is smaller after such a step, and larger after many that were finite.
-//! Always: scale and count live on the device, and are computed in the same evaluation as the step: nobody waits to know whether it was taken. A step
-//! that was not taken counts for nothing: neither parameters, nor state, nor the optimizer's counter have changed.
+//! Always: scale and count live on the device, and are computed in the same evaluation as the step: no thread waits to know whether it was taken. A
+//! step that was not taken counts for nothing: neither parameters, nor state, nor the optimizer's counter have changed.
 
 use super::Optimize;
 use crate::{

@@ -1,7 +1,7 @@
 //! A step: gradients into new values and state, in one evaluation.
 //!
 //! In: gradients, and whatever else is to be computed. Out: parameters, state and counters, assigned.
-//! Always: a step is a transaction: whatever fails, all are bit for bit what they were. Nobody waits for the device.
+//! Always: a step is a transaction: whatever fails, all are bit for bit what they were. No thread waits for the device.
 
 use super::{
     gradients,

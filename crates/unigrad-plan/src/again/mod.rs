@@ -98,7 +98,7 @@ pub(crate) fn within(
     }))
 }
 
-/// Adds nodes that are like others and stand for what is made again. Nobody looks them up by content.
+/// Adds nodes that are like others and stand for what is made again. They are not looked up by content.
 fn add(ir: &mut Ir, clones: &[Id]) {
     for id in clones {
         let node = ir.node(*id).clone();

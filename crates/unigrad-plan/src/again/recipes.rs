@@ -1,6 +1,6 @@
 //! Recipes: how each value of a plan can be made again, what that costs, and until when.
 //!
-//! In: launches in order. Out: for each value in the arena who uses it, and the launches that make it, whole or as a slice.
+//! In: launches in order. Out: for each value in the arena the launches that use it, and those that make it, whole or as a slice.
 //! Always: a recipe writes what only its launch writes, and reads nothing that it writes. Never: decides what is dropped.
 
 use super::{Wanted, slice};

@@ -184,7 +184,7 @@ impl Walk<'_> {
         self.settle(id, at);
     }
 
-    /// What nobody needs any more goes; what is needed later may be dropped.
+    /// What is not needed any more goes; what is needed later may be dropped.
     fn settle(&mut self, id: Id, at: usize) {
         if self.needed[id as usize] > 0 || !self.is_there[id as usize] {
             return;

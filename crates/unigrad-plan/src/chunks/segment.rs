@@ -7,7 +7,7 @@
 //! up; all else is outside. A node is *wide* that has at least half as many elements as the product. Whatever reads a wide node has to be in the segment,
 //! and so has all that depends on the product on the way to it. What is outside reads narrow rows, joined again, and sums.
 //! What does not depend on the product (a teacher's logits, one-hot targets) is made by chunks too where it is wide.
-//! Always: linear in nodes; at most [`MAX_MEMBERS`] nodes. Never: a wide node that somebody outside needs.
+//! Always: linear in nodes; at most [`MAX_MEMBERS`] nodes. Never: a wide node that is needed outside.
 
 use super::rows::{self, Rows, Take, Takes};
 use crate::ir::{Id, Ir, IrOp, Kind};

@@ -219,7 +219,7 @@ impl Fusion<'_> {
     }
 
     /// Single values that the same clusters read are made by one launch, whatever they are made from: what an optimizer counts, and the factor of its gradients.
-    /// Nobody waits for them longer than before, for who reads the one reads the other.
+    /// No cluster waits for them longer than before, for what reads the one reads the other.
     pub(super) fn merge_numbers(&mut self) -> Result<(), String> {
         let is_one_row = |cluster: &Cluster| cluster.heavy.is_none() && cluster.groups.iter().all(|(_, reduce)| *reduce);
         // In a graph of nothing but single values there are as many pairs as in any other of clusters.

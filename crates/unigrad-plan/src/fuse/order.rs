@@ -31,8 +31,8 @@ impl Fusion<'_> {
     }
 
     /// The clusters, as they run. A cluster comes when all it reads is there; among those, the one whose last node was recorded first. So the gradients
-    /// of a layer are done, and what they read is free, before those of the layer below. What makes single numbers comes as early as who needs it: an
-    /// optimizer's step asks last whether its indices are right, and no weight's update, nor what that reads in memory, waits for the answer.
+    /// of a layer are done, and what they read is free, before those of the layer below. What makes single numbers comes as early as what needs it:
+    /// an optimizer's step asks last whether its indices are right, and no weight's update, nor what that reads in memory, waits for the answer.
     fn in_order(&self) -> Result<Vec<usize>, String> {
         let alive: Vec<usize> = (0..self.clusters.len()).filter(|i| self.clusters[*i].is_some()).collect();
         let mut readers: Vec<Vec<usize>> = vec![Vec::new(); self.clusters.len()];
@@ -48,7 +48,7 @@ impl Fusion<'_> {
             let cluster = self.cluster(index)?;
             Some(cluster.heavy.is_none() && cluster.roots.iter().all(|(root, _)| self.ir.numel(*root) <= 1))
         };
-        // From what nobody reads downwards.
+        // Downwards from what has no reader.
         let mut waits: Vec<usize> = readers.iter().map(Vec::len).collect();
         let mut free: Vec<usize> = alive.iter().copied().filter(|index| waits[*index] == 0).collect();
         while let Some(index) = free.pop() {

@@ -142,7 +142,7 @@ impl Fusion<'_> {
                 stack.extend(all(ReadAs::Other));
             }
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => stack.extend(all(ReadAs::Other)),
-            // Taken apart before; whoever lowers one of them says so.
+            // Taken apart before; the code that lowers one of them says so.
             Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => {
                 stack.extend(all(ReadAs::Other));
             }

@@ -455,7 +455,7 @@ mod tests {
                 }
             }
             assert!(found > 0, "nothing was tried");
-            // Outside of the arena, without a place, and an input that nobody lent.
+            // Outside of the arena, without a place, and an input that was not lent.
             let intermediate = *right.place.iter().find(|(_, place)| matches!(place, BufferPlace::Arena(_))).unwrap().0;
             for place in [
                 Some(BufferPlace::Arena(right.arena)),

@@ -7,7 +7,7 @@ _here = threading.local()
 
 
 def note(optimizer):
-    """Notes an optimizer, if somebody listens in this thread."""
+    """Notes an optimizer, if this thread has a list for it."""
     noted = getattr(_here, "noted", None)
     if noted is not None and all(known is not optimizer for known in noted):
         noted.append(optimizer)

@@ -429,7 +429,7 @@ class Held:
 
     def keep(self, /) -> None:
         """
-        Does nothing: who has this method has the memory.
+        Does nothing: what has this method has the memory.
         """
 
 class NoGrad:
@@ -1351,7 +1351,7 @@ class Tensor:
 
     def copy_(self, /, source: Tensor) -> Tensor:
         """
-        The value of another tensor, for all who hold this one: of its shape, dtype and device. Returns the tensor itself.
+        The value of another tensor, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.
 
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).copy_(unigrad.tensor([7.0]))
@@ -3970,7 +3970,7 @@ class Tensor:
         """The value of a tensor with one element."""
 
     def abs_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``abs`` in place: for all who hold this tensor.
+        """``abs`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([-1.0, 2.0]).abs_()
@@ -3978,7 +3978,7 @@ class Tensor:
         ...
 
     def add_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``add`` in place: for all who hold this tensor.
+        """``add`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).add_(0)
@@ -3994,7 +3994,7 @@ class Tensor:
         ...
 
     def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``addcdiv`` in place: for all who hold this tensor.
+        """``addcdiv`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.ones(2).addcdiv_(unigrad.ones(2), unigrad.tensor([2.0, 4.0]))
@@ -4002,7 +4002,7 @@ class Tensor:
         ...
 
     def addcmul_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``addcmul`` in place: for all who hold this tensor.
+        """``addcmul`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.ones(2).addcmul_(unigrad.ones(2), unigrad.tensor([2.0, 4.0]))
@@ -4050,7 +4050,7 @@ class Tensor:
         ...
 
     def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``ceil`` in place: for all who hold this tensor.
+        """``ceil`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5]).ceil_()
@@ -4058,7 +4058,7 @@ class Tensor:
         ...
 
     def clamp_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``clamp`` in place: for all who hold this tensor.
+        """``clamp`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([-1.0, 0.5]).clamp_(0)
@@ -4074,7 +4074,7 @@ class Tensor:
         ...
 
     def clamp_max_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``clamp_max`` in place: for all who hold this tensor.
+        """``clamp_max`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).clamp_max_(0)
@@ -4090,7 +4090,7 @@ class Tensor:
         ...
 
     def clamp_min_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``clamp_min`` in place: for all who hold this tensor.
+        """``clamp_min`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([-1.0, 0.0, 2.0]).clamp_min_(0)
@@ -4106,7 +4106,7 @@ class Tensor:
         ...
 
     def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``cos`` in place: for all who hold this tensor.
+        """``cos`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0]).cos_()
@@ -4138,7 +4138,7 @@ class Tensor:
         ...
 
     def div_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``div`` in place: for all who hold this tensor.
+        """``div`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.0, 3.0]).div_(2.0)
@@ -4162,7 +4162,7 @@ class Tensor:
         ...
 
     def erf_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``erf`` in place: for all who hold this tensor.
+        """``erf`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0]).erf_()
@@ -4170,7 +4170,7 @@ class Tensor:
         ...
 
     def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``exp`` in place: for all who hold this tensor.
+        """``exp`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0]).exp_()
@@ -4178,7 +4178,7 @@ class Tensor:
         ...
 
     def fill_(self, value: builtins.float) -> Tensor:
-        """One value everywhere, for all who hold this tensor.
+        """One value everywhere, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).fill_(9.0)
@@ -4202,7 +4202,7 @@ class Tensor:
         ...
 
     def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``floor`` in place: for all who hold this tensor.
+        """``floor`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.5]).floor_()
@@ -4210,7 +4210,7 @@ class Tensor:
         ...
 
     def floor_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``floor_divide`` in place: for all who hold this tensor.
+        """``floor_divide`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([3, 5]).floor_divide_(0)
@@ -4292,7 +4292,7 @@ class Tensor:
         ...
 
     def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``lerp`` in place: for all who hold this tensor.
+        """``lerp`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.zeros(2).lerp_(unigrad.ones(2), 0.25)
@@ -4300,7 +4300,7 @@ class Tensor:
         ...
 
     def log_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``log`` in place: for all who hold this tensor.
+        """``log`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.0]).log_()
@@ -4308,7 +4308,7 @@ class Tensor:
         ...
 
     def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``logical_not`` in place: for all who hold this tensor.
+        """``logical_not`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([True, False]).logical_not_()
@@ -4316,7 +4316,7 @@ class Tensor:
         ...
 
     def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``masked_fill`` in place: for all who hold this tensor.
+        """``masked_fill`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.ones(2).masked_fill_(unigrad.tensor([True, False]), 9.0)
@@ -4340,7 +4340,7 @@ class Tensor:
         ...
 
     def mul_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``mul`` in place: for all who hold this tensor.
+        """``mul`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.0, 3.0]).mul_(2.0)
@@ -4374,7 +4374,7 @@ class Tensor:
         ...
 
     def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``neg`` in place: for all who hold this tensor.
+        """``neg`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.0]).neg_()
@@ -4422,7 +4422,7 @@ class Tensor:
         ...
 
     def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
-        """Normally distributed numbers, for all who hold this tensor.
+        """Normally distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).normal_().shape
@@ -4438,7 +4438,7 @@ class Tensor:
         ...
 
     def pow_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``pow`` in place: for all who hold this tensor.
+        """``pow`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).pow_(0)
@@ -4456,7 +4456,7 @@ class Tensor:
         ...
 
     def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``reciprocal`` in place: for all who hold this tensor.
+        """``reciprocal`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([4.0]).reciprocal_()
@@ -4464,7 +4464,7 @@ class Tensor:
         ...
 
     def relu_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``relu`` in place: for all who hold this tensor.
+        """``relu`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([-1.0]).relu_()
@@ -4472,7 +4472,7 @@ class Tensor:
         ...
 
     def remainder_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``remainder`` in place: for all who hold this tensor.
+        """``remainder`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([3, 5]).remainder_(0)
@@ -4488,7 +4488,7 @@ class Tensor:
         ...
 
     def round_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``round`` in place: for all who hold this tensor.
+        """``round`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.6]).round_()
@@ -4496,7 +4496,7 @@ class Tensor:
         ...
 
     def rsqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``rsqrt`` in place: for all who hold this tensor.
+        """``rsqrt`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([4.0]).rsqrt_()
@@ -4520,7 +4520,7 @@ class Tensor:
         ...
 
     def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sigmoid`` in place: for all who hold this tensor.
+        """``sigmoid`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0]).sigmoid_()
@@ -4528,7 +4528,7 @@ class Tensor:
         ...
 
     def sign_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sign`` in place: for all who hold this tensor.
+        """``sign`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([-3.0]).sign_()
@@ -4536,7 +4536,7 @@ class Tensor:
         ...
 
     def sin_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sin`` in place: for all who hold this tensor.
+        """``sin`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0]).sin_()
@@ -4560,7 +4560,7 @@ class Tensor:
         ...
 
     def sqrt_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sqrt`` in place: for all who hold this tensor.
+        """``sqrt`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([9.0]).sqrt_()
@@ -4568,7 +4568,7 @@ class Tensor:
         ...
 
     def square_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``square`` in place: for all who hold this tensor.
+        """``square`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([3.0]).square_()
@@ -4584,7 +4584,7 @@ class Tensor:
         ...
 
     def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``sub`` in place: for all who hold this tensor.
+        """``sub`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).sub_(0)
@@ -4600,7 +4600,7 @@ class Tensor:
         ...
 
     def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``tanh`` in place: for all who hold this tensor.
+        """``tanh`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0]).tanh_()
@@ -4632,7 +4632,7 @@ class Tensor:
         ...
 
     def tril_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``tril`` in place: for all who hold this tensor.
+        """``tril`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([[0.0, 1.0, 2.0]]).tril_(0)
@@ -4640,7 +4640,7 @@ class Tensor:
         ...
 
     def triu_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``triu`` in place: for all who hold this tensor.
+        """``triu`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([[0.0, 1.0, 2.0]]).triu_(0)
@@ -4648,7 +4648,7 @@ class Tensor:
         ...
 
     def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
-        """``trunc`` in place: for all who hold this tensor.
+        """``trunc`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([-1.5]).trunc_()
@@ -4664,7 +4664,7 @@ class Tensor:
         ...
 
     def uniform_(self, from_: builtins.float=0.0, to: builtins.float=1.0) -> Tensor:
-        """Uniformly distributed numbers, for all who hold this tensor.
+        """Uniformly distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).uniform_().shape
@@ -4712,7 +4712,7 @@ class Tensor:
         ...
 
     def zero_(self) -> Tensor:
-        """Zeros, for all who hold this tensor.
+        """Zeros, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).zero_()
@@ -4858,7 +4858,7 @@ def einsum(equation: builtins.str, *operands: Tensor) -> Tensor:
 
 def empty(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
-    A tensor whose values nobody has set: zeros here.
+    A tensor whose values are not set: zeros here.
     """
 
 def eye(n: builtins.int, m: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:

@@ -110,7 +110,7 @@ impl PyTensor {
         if view.is_null() {
             return Err(PyBufferError::new_err("a buffer without a place for it"));
         }
-        // SAFETY: Python's promise; who gives an error leaves no object there.
+        // SAFETY: Python's promise; a call that gives an error leaves no object there.
         unsafe { (*view).obj = ptr::null_mut() };
         let x = slf.get().tensor();
         if x.needs_grad() {

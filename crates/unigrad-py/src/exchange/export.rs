@@ -80,7 +80,7 @@ unsafe extern "C" fn delete<T: Layout>(managed: *mut T) {
     }
 }
 
-/// The capsule's destructor: nobody has taken what it points to, unless it has another name.
+/// The capsule's destructor: no consumer has taken what it points to, unless it has another name.
 unsafe extern "C" fn forget<T: Layout>(capsule: *mut ffi::PyObject) {
     // SAFETY: Python calls it with the capsule; a name that fits says that the pointer is still the capsule's.
     unsafe {

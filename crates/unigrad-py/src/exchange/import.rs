@@ -32,7 +32,7 @@ use unigrad::{
     tensor::{DType, Tensor},
 };
 
-/// Memory that somebody else has.
+/// Memory that another owner has.
 pub(super) struct Foreign {
     pub(super) device: Device,
     pub(super) dtype: DType,
@@ -177,7 +177,7 @@ impl Taken {
         }
     }
 
-    /// Takes what a capsule has; it is renamed, so that nobody takes it again.
+    /// Takes what a capsule has; it is renamed, so that it is not taken again.
     fn of(capsule: &Bound<'_, PyAny>) -> PyResult<Taken> {
         let raw = capsule.as_ptr();
         // SAFETY: an attached interpreter and a live capsule; the pointer's type goes with the name.

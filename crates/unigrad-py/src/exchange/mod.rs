@@ -33,6 +33,6 @@ impl Held {
 
 #[pymethods]
 impl Held {
-    /// Does nothing: who has this method has the memory.
+    /// Does nothing: what has this method has the memory.
     fn keep(&self) {}
 }

@@ -432,7 +432,7 @@ impl PyValue {
     }
 }
 
-/// The handle of a node that `_prev` has given before and somebody still holds, or a new one; `own` becomes the one to give where there is none.
+/// The handle of a node that `_prev` has given before and that is still held, or a new one; `own` becomes the one to give where there is none.
 fn handle<'py>(py: Python<'py>, node: &Ref, own: Option<&Bound<'py, PyValue>>) -> PyResult<Bound<'py, PyAny>> {
     static HANDLES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let make = || -> PyResult<Py<PyAny>> { Ok(py.import("weakref")?.getattr("WeakValueDictionary")?.call0()?.unbind()) };

@@ -1,6 +1,6 @@
 //! What is done to all tensors of a module at once.
 //!
-//! Always: tensors are changed in place: who holds one, an optimizer or another module, has the changed one. What fails has changed nothing.
+//! Always: tensors are changed in place: a holder of one, an optimizer or another module, has the changed one. What fails has changed nothing.
 
 use crate::{
     arguments::tensors,

@@ -364,7 +364,7 @@ impl PyTensor {
         PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false)
     }
 
-    /// The value of another tensor, for all who hold this one: of its shape, dtype and device. Returns the tensor itself.
+    /// The value of another tensor, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).copy_(unigrad.tensor([7.0]))

@@ -140,7 +140,7 @@ def test_the_message_names_the_argument(name):
         try:
             function(*args, **keywords)
         except Exception as error:
-            # Who prints an exception prints its notes.
+            # What prints an exception prints its notes.
             text = "\n".join([str(error), *getattr(error, "__notes__", [])])
             named = any(f"'{parameter.name}'" in text or f"`{parameter.name}`" in text for parameter in known)
             assert named or isinstance(error, ug.Error), (name, wrong.name, type(error), text)

@@ -100,7 +100,7 @@ def test_wrap_without_some_gradients():
     assert a.requires_grad and not b.requires_grad and b.tolist() == [3.0] * 3
     a.sum().backward()
     assert x.grad.tolist() == [2.0] * 3 and y.grad is None
-    # An output that nobody uses, an input that nothing depends on, and indices.
+    # An unused output, an input that nothing depends on, and indices.
     pick = ug.torch.wrap(lambda x, i, unused: [x[i], x.exp()])
     x, unused = torch.arange(4.0, requires_grad=True), torch.ones(2, requires_grad=True)
     picked, _ = pick(x, torch.tensor([1, 1, 3]), unused)

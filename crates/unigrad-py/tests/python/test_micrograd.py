@@ -138,7 +138,7 @@ def test_repr_op_prev_and_label():
     assert b.label == "b" and {child.label for child in c._prev} == {"b", ""}
     c.label = "c"
     assert c.label == "c"
-    # Who draws a graph names nodes by `id`.
+    # What draws a graph names nodes by `id`.
     nodes, edges = set(), set()
 
     def build(value):

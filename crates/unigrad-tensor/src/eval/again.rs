@@ -1,8 +1,8 @@
 //! An evaluation that was recorded, run on other data: no graph, no look-up.
 //!
 //! In: nodes with data for the plan's inputs, nodes without for its outputs, numbers. Out: data in the outputs.
-//! Always: whoever comes to an output before it has its data waits for it.
-//! Never: overwrites an input that somebody else can still come to; whoever calls says which those are.
+//! Always: a thread that comes to an output before it has its data waits for it.
+//! Never: overwrites an input that something else can still come to; the caller says which those are.
 
 use super::{claims, run, tape::Again};
 use crate::Error;
@@ -14,7 +14,7 @@ use unigrad_graph::{Expr, Origin};
 pub(crate) struct Pending(Vec<Expr>);
 
 impl Pending {
-    /// Claims nodes that nobody else has seen.
+    /// Claims nodes that no other thread has seen.
     pub(crate) fn new(nodes: impl Iterator<Item = Expr>) -> Pending {
         Pending(nodes.filter(|node| node.claim().take()).collect())
     }

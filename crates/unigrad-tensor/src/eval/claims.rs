@@ -8,14 +8,14 @@
 //!   from the capture to its end.
 //! - Captures of one device follow each other (`Site::captures`), and end at a node that is claimed alone. So no capture has seen a graph below
 //!   an output of an evaluation under way; it waits, and then finds data.
-//! - Data is donated if nobody outside of the capture refers to it. Whoever could come to it later would have to come from a node of the
-//!   capture that somebody outside refers to: from an output (claimed), or from a node in between; and below that one nothing is donated
+//! - Data is donated if nothing outside of the capture refers to it. What could come to it later would have to come from a node of the
+//!   capture that something outside refers to: from an output (claimed), or from a node in between; and below that one nothing is donated
 //!   (`Capture` pins it). Another capture that has the data holds a reference to its node until it is done.
 //! - A node in between may become an output of another evaluation meanwhile. A cached plan does not look at nodes again; while one is *made*, its
 //!   inputs must stay, so then it is claimed as shared.
 //!
-//! Always: claims are taken all at once, and nobody waits who has one: there is no deadlock. They end with the guard, after an error or a panic
-//! too. A waiting thread is woken when the claim that it met ends.
+//! Always: claims are taken all at once, and no evaluation that has one waits: there is no deadlock. They end with the guard, after an error or a
+//! panic too. A waiting thread is woken when the claim that it met ends.
 //! Never: held while another device's captures are waited for.
 
 use super::lanes::Site;
@@ -32,7 +32,7 @@ static WAITING: AtomicUsize = AtomicUsize::new(0);
 static LOCK: Mutex<()> = Mutex::new(());
 static ENDED: Condvar = Condvar::new();
 
-/// Waits until nobody has claimed the node.
+/// Waits until the node is unclaimed.
 fn wait(node: &Expr) {
     WAITING.fetch_add(1, Ordering::SeqCst);
     // With the one in `wake`: either this thread sees the claim's end, or the one that ends it sees this thread.
@@ -80,7 +80,7 @@ impl Claimed {
             match obstacle {
                 None => return Ok(claimed),
                 Some(node) => {
-                    // Whoever waits has nothing that others could wait for, nor references to what others might donate.
+                    // A thread that waits has nothing that others could wait for, nor references to what others might donate.
                     drop(claimed);
                     wait(&node);
                 }
@@ -134,7 +134,7 @@ impl Drop for Claimed {
 pub(super) struct Alone<'a>(&'a Expr);
 
 impl<'a> Alone<'a> {
-    /// Claims it as soon as nobody else does.
+    /// Claims it as soon as no other evaluation does.
     pub(super) fn new(site: &Site, node: &'a Expr) -> Alone<'a> {
         loop {
             {

@@ -1,8 +1,8 @@
 //! What evaluations of a device share: the order of captures, plans, and per stream the turn to submit and the arenas.
 //!
 //! Always: the lock of captures is held for a walk alone, that of the plans for a look-up, that of a stream's submission until its launches are
-//! handed over. Where launches run when they are given, nobody waits for another's: several evaluations have an arena each.
-//! An arena that nobody uses belongs to the stream's next evaluation; of several, the largest one stays when the last evaluation ends.
+//! handed over. Where launches run when they are given, no evaluation waits for another's: several evaluations have an arena each.
+//! An unused arena belongs to the stream's next evaluation; of several, the largest one stays when the last evaluation ends.
 //! Never: takes one of these locks while it waits for a claim.
 
 use super::{claims::Claimed, prepare::Ready};
@@ -25,7 +25,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A plan, or the place where it will be; locked while it is made, so that nobody makes it twice.
+/// A plan, or the place where it will be; locked while it is made, so that it is not made twice.
 type Slot = Mutex<Option<Arc<Ready>>>;
 
 /// What the evaluations of a device share.

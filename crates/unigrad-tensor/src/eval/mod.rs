@@ -245,7 +245,7 @@ fn open(id: u32) -> Result<Device, Error> {
 }
 
 fn realize_on(targets: Vec<Expr>, device: u32) -> Result<(), Error> {
-    // A chain of copies between devices may be of any length: who waits for what is copied is on a stack.
+    // A chain of copies between devices may be of any length: what waits for the copies is on a stack.
     let mut waiting: Vec<(Vec<Expr>, u32)> = vec![(targets, device)];
     while let Some((targets, device)) = waiting.last() {
         let copies = evaluate(targets, *device)?;

@@ -15,7 +15,7 @@ pub(super) struct Ready {
     pub(super) plan: Plan,
     /// Its table: the inputs, the outputs, the arena.
     pub(super) sequence: Sequence,
-    /// Whether it may take long, so that somebody may want it to end.
+    /// Whether it may take long, so that the program may want it to end.
     pub(super) is_long: bool,
 }
 
@@ -55,7 +55,7 @@ fn compile_all(plan: &Plan, device: Device) -> Result<Vec<Arc<dyn Executable>>, 
             for _ in 0..n_threads {
                 scope.spawn(|| {
                     while let Some(kernel) = kernels.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        // An error comes again below, where there is somebody to tell.
+                        // An error comes again below, where there is a caller to tell.
                         let _ = device.compile(kernel);
                     }
                 });

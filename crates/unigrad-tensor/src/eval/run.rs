@@ -143,7 +143,7 @@ const LAUNCHES_A_LOOK: usize = 1024;
 /// Runs the plan's launches.
 fn launch(bound: &Bound<'_>, ready: &Ready, device: Device, table: &[Slice<'_>], overwrites: &[bool]) -> Result<(), Error> {
     let Ready { plan, sequence, is_long } = ready;
-    // One launch at a time only where somebody looks at each.
+    // One launch at a time only where each is looked at.
     let (is_profiled, is_timed) = (profile::is_on(), debug().steps);
     let n = sequence.len();
     let mut patience = if *is_long { Patience::new() } else { None };

@@ -1,4 +1,4 @@
-//! Counts of what evaluation does, for tests and for people who measure.
+//! Counts of what evaluation does, for tests and measurements.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use unigrad_device::Device;

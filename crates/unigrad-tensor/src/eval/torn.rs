@@ -1,6 +1,6 @@
 //! Evaluations that could neither come to their end nor be undone.
 //!
-//! In: outputs whose memory held something else, and the error. Out: nodes that nobody reads for what they were.
+//! In: outputs whose memory held something else, and the error. Out: nodes that nothing reads for what they were.
 //! Always: a launch that may pass is tried again first.
 
 use super::run::Bound;
@@ -35,7 +35,7 @@ impl Torn {
     }
 }
 
-/// Nodes whose data an evaluation overwrote before it failed: nobody reads them for what they were.
+/// Nodes whose data an evaluation overwrote before it failed: nothing reads them for what they were.
 pub(crate) mod spoiled {
     use super::{Error, Expr, NodeId};
     use crate::error::graph_error;

@@ -108,7 +108,7 @@ impl Tensor {
                 let by = by.min(width);
                 if by == width { never(width) } else { Tensor::concat(&[&never(by), &alpha.narrow(1, 0, width - by)], 1) }
             };
-            // The start stands for the blank before all; nobody skips from it.
+            // The start stands for the blank before all; no path skips from it.
             let skipped = may_skip.where_(shifted(2), K(NEVER));
             let next = alpha.logaddexp(shifted(1)).logaddexp(&skipped) + now;
             let next = next.maximum(K(NEVER));

@@ -2,7 +2,7 @@
 //!
 //! In: what was evaluated while the function ran, twice. Out: a program; later, its results for other arguments.
 //! Always: each input of an evaluation is an argument, a tensor that the call assigns, a variable, the result of an evaluation before, or a tensor that
-//! somebody still holds; each number is an argument, of a range of random numbers, or was the same in both calls.
+//! is still held; each number is an argument, of a range of random numbers, or was the same in both calls.
 
 use crate::{
     Error, Result, Tensor,
@@ -228,7 +228,7 @@ impl Recorded {
 
     /// Whether what was held fixed is as it was, as far as that can be seen.
     pub(super) fn is_current(&self) -> bool {
-        // A tensor that nobody else refers to has been given another value, or is gone.
+        // A tensor that nothing else refers to has been given another value, or is gone.
         self.settings.iter().all(|(setting, was)| setting.load(Ordering::Acquire) == *was)
             && self.fixed.iter().all(|node| node.reference_count() > 1)
     }
@@ -252,7 +252,7 @@ impl Recorded {
         let drawn: Vec<(u64, u64)> = self.ranges.iter().map(|count| Generator::global().take(*count)).collect();
         let nodes: Vec<Vec<Expr>> = self.steps.iter().map(|step| step.outputs.iter().map(|(like, _)| like.stand_in()).collect()).collect();
         let _pending = Pending::new(self.states.iter().map(|state| nodes[state.made.0][state.made.1].clone()));
-        // From here on other threads wait for the new values: nobody comes to the old ones any more who has not got them already.
+        // From here on other threads wait for the new values: no thread comes to the old ones any more that has not got them already.
         let mut held = Held { program: self, nodes: &nodes, before: Vec::with_capacity(self.states.len()) };
         for state in &self.states {
             let before = state.handle.replace(nodes[state.made.0][state.made.1].clone()).ok_or_else(gone)?;
@@ -337,7 +337,7 @@ fn with_data(node: Expr) -> Result<Expr> {
     Ok(resolved(node))
 }
 
-/// Whether nobody else can come to a value: `before` is all there is of the tensor's old node, `value` what it stands for.
+/// Whether nothing else can come to a value: `before` is all there is of the tensor's old node, `value` what it stands for.
 fn is_free(before: &Expr, value: &Expr) -> bool {
     if before.same(value) {
         return before.reference_count() == 2;

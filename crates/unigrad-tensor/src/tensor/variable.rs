@@ -1,6 +1,6 @@
 //! Variables that are frozen, moved and cast in place: what modules do to their parameters.
 //!
-//! In: a tensor. Out: the same tensor with another value, or without gradients. Always: all who hold a handle to it see the change.
+//! In: a tensor. Out: the same tensor with another value, or without gradients. Always: all holders of a handle to it see the change.
 //! Never: changes what was computed before.
 
 use super::Tensor;
@@ -17,7 +17,7 @@ fn bare(expr: Expr) -> Expr {
 }
 
 impl Tensor {
-    /// Whether gradients arrive at this variable: `false` freezes it, for all who hold the tensor, and forgets its gradient; `true` undoes that.
+    /// Whether gradients arrive at this variable: `false` freezes it, for all holders of the tensor, and forgets its gradient; `true` undoes that.
     ///
     /// A frozen variable stays a parameter: optimizers skip it, files have it, and it can be trained again. What was computed from it before keeps
     /// its gradient's way. An error for a tensor that is no variable: make it one with [`Tensor::requires_grad`].
@@ -50,7 +50,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Gives the tensor a value of another dtype or on another device, for all who hold this handle; the shape stays. A variable stays one, and its
+    /// Gives the tensor a value of another dtype or on another device, for all holders of this handle; the shape stays. A variable stays one, and its
     /// gradient, if it has one, goes along. What was computed before stays as it is.
     ///
     /// No assignment: it is not undone when an evaluation fails. An optimizer keeps state beside its parameters, which does not go along.

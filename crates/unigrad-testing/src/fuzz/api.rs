@@ -157,7 +157,7 @@ pub fn run_on(device: Device, seed: u64, n: u64, deadline: Option<Instant>) -> R
                 one(&all, call, device, &log, &report);
                 lock(&report).calls += 1;
             }
-            // Nobody listens any more after a call that took too long.
+            // The receiver is gone after a call that took too long.
             let _ = done.send(());
         }
     };

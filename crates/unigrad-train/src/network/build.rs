@@ -148,7 +148,7 @@ fn bytes(x: &Tensor) -> usize {
     x.numel().saturating_mul(x.dtype().size())
 }
 
-/// A shape as users know it, who do not know the batch.
+/// A shape as users know it: they do not know the batch.
 pub(super) fn with_batch(shape: &[usize]) -> String {
     let sizes: Vec<String> = shape.iter().skip(1).map(usize::to_string).collect();
     format!("[batch{}{}]", if sizes.is_empty() { "" } else { ", " }, sizes.join(", "))

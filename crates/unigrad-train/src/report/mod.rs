@@ -64,7 +64,7 @@ pub struct Mistake {
 /// More wrong images than this are counted, not shown.
 const MISTAKES_SHOWN: usize = 24;
 
-/// A confusion matrix of more classes than this is not drawn: nobody reads ten thousand cells.
+/// A confusion matrix of more classes than this is not drawn: ten thousand cells are too many to read.
 const CLASSES_SHOWN: usize = 40;
 
 impl Report {

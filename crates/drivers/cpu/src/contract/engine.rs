@@ -1,4 +1,4 @@
-//! Blocking: who computes which block of `c`, in which order, from which panels.
+//! Blocking: which task computes which block of `c`, in which order, from which panels.
 //!
 //! In: a [`Problem`] and its [`Blocking`]. Out: every block of sums finished once. Always: a sum is cut only where the plan says, by
 //! sizes alone, so threads and block shapes do not change a bit. Never: waits inside a task; phases are whole fork-joins.

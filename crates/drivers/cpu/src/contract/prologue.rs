@@ -1,4 +1,4 @@
-//! Operands that are made while they are packed: elements of a map that nobody has written to memory.
+//! Operands that are made while they are packed: elements of a map that are not written to memory.
 //!
 //! In: which elements, as offsets in what the map would write. Out: these elements in scratch memory, dense, for [`super::pack`].
 //! Always: an element has the bits that it would have in memory. Elements that follow each other are made together, along whichever direction

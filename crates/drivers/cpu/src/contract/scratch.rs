@@ -41,7 +41,7 @@ impl Block {
 
     fn release(&mut self) {
         if let Some(ptr) = self.ptr.take() {
-            // SAFETY: allocated with this length, and used by nobody now.
+            // SAFETY: allocated with this length, and unused now.
             unsafe { memory::free(ptr, self.len) }
             self.len = 0;
         }

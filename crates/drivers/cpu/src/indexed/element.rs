@@ -321,7 +321,7 @@ pub(super) use with_element;
 /// An argument's elements.
 ///
 /// # Safety
-/// `buf` has the dtype of `T`, and nobody writes it while the slice lives.
+/// `buf` has the dtype of `T`, and nothing writes it while the slice lives.
 pub(super) unsafe fn elements<'a, T>(buf: &Buf) -> &'a [T] {
     // SAFETY: the pointer is aligned for the dtype and valid for `len` elements of the dtype's size.
     unsafe { std::slice::from_raw_parts(buf.ptr.cast(), buf.len) }

@@ -188,7 +188,7 @@ unsafe fn rows_by_stride<T: Element>(job: &Job<'_, T>, range: Range<usize>) {
 /// Rows of windows; `S` is the stride along a row, or 0 if it is not known beforehand.
 ///
 /// # Safety
-/// The rows are in the outputs, and nobody else uses them meanwhile.
+/// The rows are in the outputs, and nothing else uses them meanwhile.
 #[inline(always)]
 unsafe fn rows<T: Element, const S: usize>(job: &Job<'_, T>, range: Range<usize>) {
     let [d0, d1, d2] = job.dims;

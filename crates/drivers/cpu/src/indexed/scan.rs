@@ -192,7 +192,7 @@ unsafe fn run<T: Element, R: Running<T>>(kernel: &Scan, args: &[Buf], tier: Tier
 }
 
 /// # Safety
-/// `out` has `x.len()` elements, which nobody else uses.
+/// `out` has `x.len()` elements, which nothing else uses.
 unsafe fn line<T: Element, R: Running<T>>(x: &[T], out: *mut T, reverse: bool) {
     let n = x.len();
     let at = |i: usize| if reverse { n - 1 - i } else { i };
@@ -208,7 +208,7 @@ unsafe fn line<T: Element, R: Running<T>>(x: &[T], out: *mut T, reverse: bool) {
 }
 
 /// # Safety
-/// `out` has `x.len()`, that is `len * inner`, elements, and nobody else uses these columns.
+/// `out` has `x.len()`, that is `len * inner`, elements, and nothing else uses these columns.
 #[inline(always)]
 unsafe fn columns_any<T: Element, R: Running<T>>(x: &[T], out: *mut T, len: usize, inner: usize, columns: Range<usize>, reverse: bool) {
     let at = |i: usize| (if reverse { len - 1 - i } else { i }) * inner + columns.start;

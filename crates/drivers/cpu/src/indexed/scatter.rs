@@ -430,7 +430,7 @@ fn compact(at: &mut [usize], axis_len: usize) -> Vec<usize> {
 /// Combines the block's elements into what `first` points to.
 ///
 /// # Safety
-/// Column `c` of target `t` is `first + (t - targets.start) * row_stride + c * column_stride`, and nobody else uses it.
+/// Column `c` of target `t` is `first + (t - targets.start) * row_stride + c * column_stride`, and nothing else uses it.
 unsafe fn apply<T: Element, D: Copy>(
     block: &Block<'_, T>,
     first: *mut D,
@@ -504,7 +504,7 @@ unsafe fn apply_any<T: Element, D: Copy>(
         let row = unsafe { first.add((target - targets.start) * row_stride) };
         if columns.src == 1 && column_stride == 1 {
             let elements = &block.src[src as usize..][..n];
-            // SAFETY: as above; nobody else uses the row.
+            // SAFETY: as above; nothing else uses the row.
             let row = unsafe { std::slice::from_raw_parts_mut(row, n) };
             for (place, element) in row.iter_mut().zip(elements) {
                 *place = combine(*place, *element);
@@ -523,7 +523,7 @@ unsafe fn apply_any<T: Element, D: Copy>(
 }
 
 /// [`apply`] to one column. Which target an element has is anyone's guess, so a branch on it would be mispredicted: elements of
-/// other blocks' targets go into a place that nobody reads.
+/// other blocks' targets go into a place that is never read.
 ///
 /// # Safety
 /// As for [`apply`].

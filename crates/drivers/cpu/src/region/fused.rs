@@ -53,7 +53,7 @@ pub(super) struct Operands {
 
 impl Operands {
     /// # Safety
-    /// `ptr` gives `n` lanes, or one number, for every slot, and nobody writes them while the result lives.
+    /// `ptr` gives `n` lanes, or one number, for every slot, and nothing writes them while the result lives.
     #[inline]
     unsafe fn get<'a>(&self, n: usize, ptr: impl Fn(Slot) -> *mut u8) -> ([&'a [f32]; MAX_LANES], [f32; MAX_SCALARS]) {
         let mut lanes: [&[f32]; MAX_LANES] = [&[]; MAX_LANES];

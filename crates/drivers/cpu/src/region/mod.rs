@@ -163,7 +163,7 @@ impl CompiledRegion {
     unsafe fn run_split(&self, args: &[Buf], scalars: &[u64]) -> Result<(), Fault> {
         let program = &self.program;
         let step = if program.lanes == Lanes::Rows { BLOCK } else { 1 };
-        // SAFETY: passed on; parts of a pass write disjoint elements and share the owner's row values, which nobody writes meanwhile.
+        // SAFETY: passed on; parts of a pass write disjoint elements and share the owner's row values, which nothing writes meanwhile.
         unsafe {
             let mut owner = Frame::new(program, args, scalars, false);
             owner.uniform()?;

@@ -261,7 +261,7 @@ pub(super) struct Pass {
     pub(super) reductions: Vec<Reduction>,
 }
 
-/// Who owns a slot's memory.
+/// The owner of a slot's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Home {
     Uniform,

@@ -130,7 +130,7 @@ impl Description {
 
 impl Drop for Description {
     fn drop(&mut self) {
-        // SAFETY: made once, destroyed once. An error has nobody to go to.
+        // SAFETY: made once, destroyed once. An error has nowhere to go.
         let _ = unsafe { (self.destroy)(self.handle) };
     }
 }

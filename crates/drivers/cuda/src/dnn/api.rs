@@ -275,7 +275,7 @@ unsafe impl Sync for Descriptor {}
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: made once, destroyed once. An error has nobody to go to.
+        // SAFETY: made once, destroyed once. An error has nowhere to go.
         let _ = unsafe { (self.functions.cudnnBackendDestroyDescriptor)(self.pointer) };
     }
 }

@@ -118,7 +118,7 @@ impl Context {
             let pack = self.descriptor(kind::VARIANT_PACK)?.with(attribute::PACK_IDS, ids)?;
             let pack = pack.with(attribute::PACK_POINTERS, pointers)?.with(attribute::PACK_WORKSPACE, &[workspace])?.finish()?;
             let handle = self.handle();
-            // SAFETY: the library's handle, which nobody else uses now, and a live stream of its context.
+            // SAFETY: the library's handle, which nothing else uses now, and a live stream of its context.
             Status::check(unsafe { (self.functions.cudnnSetStream)(handle.0, stream) })?;
             // SAFETY: finished descriptors; the tensors lie at their pointers, the workspace is as large as the plan asked for.
             Status::check(unsafe { (self.functions.cudnnBackendExecute)(handle.0, plan.plan.pointer(), pack.pointer()) })

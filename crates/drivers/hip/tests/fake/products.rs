@@ -1,5 +1,5 @@
 //! Matrix products by the fake rocBLAS (`rocblas.cpp`): every layout and dtype against sums of the elements, what follows a product, what the
-//! library refuses, and who is asked.
+//! library refuses, and whether it is asked.
 //!
 //! Values are small integers, so every order of adding gives the same.
 

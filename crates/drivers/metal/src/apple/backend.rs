@@ -191,7 +191,7 @@ impl MetalBackend {
             self.settle_all();
         }
         let (staging, host) = self.staging(data.len())?;
-        // SAFETY: the new buffer has at least so many bytes, and nobody else has it.
+        // SAFETY: the new buffer has at least so many bytes, and nothing else has it.
         unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), host.as_ptr(), data.len()) };
         let mut state = self.lock();
         let State { queued, memory } = &mut *state;

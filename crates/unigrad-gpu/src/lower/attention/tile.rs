@@ -313,7 +313,7 @@ impl Tile {
         b.store(self.weights, at, value);
     }
 
-    /// `sums[r][e] += Σ_column weights[r][column] * vectors[column][feature + e]`. Begins with a barrier, and ends without: who writes
+    /// `sums[r][e] += Σ_column weights[r][column] * vectors[column][feature + e]`. Begins with a barrier, and ends without: what writes
     /// weights again has to wait.
     pub(super) fn accumulate(&self, b: &mut Builder, sums: Place, vectors: (&Side, Value, Value), feature: Value) {
         let Shape { rr, re, jc, .. } = self.shape;

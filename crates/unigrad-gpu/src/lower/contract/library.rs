@@ -148,7 +148,7 @@ impl Stored<'_> {
     fn coded(&self, mut found: Library, p: &Problem) -> Option<Library> {
         let Some(codes) = &self.codes else { return Some(found) };
         let (product, places) = (&mut found.words, &mut found.places);
-        // Of halves nobody expects more of the sums than a library's units for 8 bits have.
+        // Of halves no caller expects more of the sums than a library's units for 8 bits have.
         product.tf32 |= p.a.dtype.size() == 2;
         let sides = [(&mut product.a, &mut places.a, p.a.arg), (&mut product.b, &mut places.b, p.b.arg)];
         for (side, (matrix, place, arg)) in sides.into_iter().enumerate() {

@@ -27,8 +27,9 @@ const STAGES: u32 = 3;
 /// Registers of a thread that multiplies, and of one that copies: multiples of 8, and two of one and one of the other are what three threads begin with.
 const REGISTERS: [u32; 2] = [232, 40];
 
-/// Bytes of what the copying warpgroup notes for the others, who have no registers left for it: the sums of the block and its gradient (two addresses), the
-/// queries' end, how many keys count, the offset of queries, whose turn it is; the gradients by keys and by values (two addresses), the first key.
+/// Bytes of what the copying warpgroup notes for the others, which have no registers left for it: the sums of the block and its gradient (two
+/// addresses), the queries' end, how many keys count, the offset of queries, whose turn it is; the gradients by keys and by values (two addresses),
+/// the first key.
 const NOTES: u32 = 64;
 
 /// Queries of a block: what registers allow.

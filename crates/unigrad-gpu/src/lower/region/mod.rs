@@ -4,7 +4,7 @@
 //! Always: reductions go through fixed trees, chosen from sizes and target alone; 64-bit arithmetic only where a range needs it.
 //! Never: looks at a backend's name.
 //!
-//! Read `body` first (what a point does), then `schedule` (who does which points).
+//! Read `body` first (what a point does), then `schedule` (which thread does which points).
 
 mod body;
 mod divide;

@@ -1,4 +1,4 @@
-//! Who does what: how many threads, points per thread, rows per workgroup, parts of a row. Functions of a region's sizes and strides and of a
+//! How work is divided: how many threads, points per thread, rows per workgroup, parts of a row. Functions of a region's sizes and strides and of a
 //! target's limits, nothing else.
 
 use super::body::vector_piece;

@@ -209,7 +209,7 @@ impl Output {
 }
 
 impl Sink {
-    /// Stores a pair at a place of a row's result; what nobody wants is dropped.
+    /// Stores a pair at a place of a row's result; what is not wanted is dropped.
     fn store(&self, b: &mut Builder, row: Value, at: Value, key: &[Value], index: Value, inner: Value) {
         match self {
             Sink::Indices { out, dtype, keep } => {

@@ -32,7 +32,7 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The functions that `code` calls, and those that they call: from the files, from the rows of the table of functions, or made by `composed`, which
-/// is asked for names that nobody else has.
+/// is asked for names that are in neither.
 pub(super) fn functions_used<E>(code: &str, native64: bool, composed: impl Fn(&str) -> Option<Result<String, E>>) -> Result<String, E> {
     let files = FILES.into_iter().chain([if native64 { NATIVE64 } else { EMULATED64 }]);
     let rows = UnaryOp::ALL.iter().filter_map(|op| op.wgsl()).filter_map(named);

@@ -1,4 +1,4 @@
-"""Methods in place: the value is another one for all who hold the tensor, as by `copy_`, which refuses what gradients go through."""
+"""Methods in place: the value is another one for all holders of the tensor, as by `copy_`, which refuses what gradients go through."""
 
 from .. import _check
 from .._errors import ArgumentError
@@ -20,7 +20,7 @@ def _set(x, value, name):
 def _in_place(name):
     method = getattr(Tensor, name)
 
-    @_method_named(f"{name}_", f"``{name}`` in place: for all who hold this tensor.")
+    @_method_named(f"{name}_", f"``{name}`` in place: for all holders of this tensor.")
     def in_place(self, *args, **kwargs):
         return _set(self, method(self, *args, **kwargs), f"{name}_")
 
@@ -31,7 +31,7 @@ for _name in _IN_PLACE:
 
 @_method
 def fill_(self, value):
-    """One value everywhere, for all who hold this tensor."""
+    """One value everywhere, for all holders of this tensor."""
     if not isinstance(value, Tensor):
         value = full((), _check.number("value", value), dtype=self.dtype, device=self.device)
     return self.copy_(value)
@@ -39,19 +39,19 @@ def fill_(self, value):
 
 @_method
 def zero_(self):
-    """Zeros, for all who hold this tensor."""
+    """Zeros, for all holders of this tensor."""
     return self.fill_(0)
 
 
 @_method
 def normal_(self, mean=0.0, std=1.0):
-    """Normally distributed numbers, for all who hold this tensor."""
+    """Normally distributed numbers, for all holders of this tensor."""
     mean, std = _check.number("mean", mean), _check.number("std", std)
     return _set(self, randn(*self.shape, device=self.device) * std + mean, "normal_")
 
 
 @_method
 def uniform_(self, from_=0.0, to=1.0):
-    """Uniformly distributed numbers, for all who hold this tensor."""
+    """Uniformly distributed numbers, for all holders of this tensor."""
     least, most = _check.number("from_", from_), _check.number("to", to)
     return _set(self, rand(*self.shape, device=self.device) * (most - least) + least, "uniform_")

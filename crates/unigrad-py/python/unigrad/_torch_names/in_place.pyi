@@ -18,28 +18,28 @@ from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
 
 def fill_(self: Any, value: builtins.float) -> Tensor:
-    """One value everywhere, for all who hold this tensor.
+    """One value everywhere, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).fill_(9.0)
     tensor([9., 9.])"""
     ...
 def zero_(self: Any) -> Tensor:
-    """Zeros, for all who hold this tensor.
+    """Zeros, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).zero_()
     tensor([0., 0.])"""
     ...
 def normal_(self: Any, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
-    """Normally distributed numbers, for all who hold this tensor.
+    """Normally distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).normal_().shape
     (2,)"""
     ...
 def uniform_(self: Any, from_: builtins.float=0.0, to: builtins.float=1.0) -> Tensor:
-    """Uniformly distributed numbers, for all who hold this tensor.
+    """Uniformly distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).uniform_().shape

@@ -7,7 +7,7 @@ __all__ = ["Buffer", "Parameter"]
 
 
 def set_value(tensor, value):
-    """Gives a tensor another value, for all who hold it; no gradient knows. Returns the tensor."""
+    """Gives a tensor another value, for all its holders; no gradient knows. Returns the tensor."""
     inside = NoGrad()
     inside.__enter__()
     try:

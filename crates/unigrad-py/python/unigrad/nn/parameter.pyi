@@ -16,7 +16,7 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Tensor as Tensor
 
 def set_value(tensor: Tensor, value: builtins.float) -> Any:
-    """Gives a tensor another value, for all who hold it; no gradient knows. Returns the tensor."""
+    """Gives a tensor another value, for all its holders; no gradient knows. Returns the tensor."""
     ...
 class Parameter(Tensor):
     """A tensor that a module trains: set as an attribute of a ``Module``, it is among its ``parameters()``.

@@ -253,7 +253,7 @@ fn watch(part: &Part, seed: u64, from: u64, seconds: f64) -> Ended {
     let output = child.stdout.take();
     let reader = std::thread::spawn(move || {
         let lines = output.map(|output| BufReader::new(output).lines());
-        // Until nobody listens, or the process ends.
+        // Until the receiver is gone, or the process ends.
         let _ = lines.into_iter().flatten().map_while(Result::ok).try_for_each(|line| send.send(line));
     });
     let mut most = BEGINNING;

@@ -63,7 +63,7 @@ fn halves() {
     sizes_of(DType::BF16, tile::<f32>);
 }
 
-/// Few queries: numbers of keys around those after which sums are added up and chunks end, grouped heads, windows; keys that nobody sees are NaN.
+/// Few queries: numbers of keys around those after which sums are added up and chunks end, grouped heads, windows; keys that no query sees are NaN.
 fn decoding_of(dtype: DType, lanes: fn(Tier) -> usize) {
     let mut rng = Rng(37);
     for tier in tiers() {

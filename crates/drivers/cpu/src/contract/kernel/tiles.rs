@@ -153,7 +153,7 @@ unsafe fn set(rows: usize, cols: usize) {
     unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const shape, options(nostack, readonly)) }
 }
 
-/// Leaves the tiles' state empty: nobody has to save it then.
+/// Leaves the tiles' state empty: it need not be saved then.
 ///
 /// # Safety
 /// The processor has AMX.

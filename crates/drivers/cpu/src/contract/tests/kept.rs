@@ -15,7 +15,7 @@ fn run_kept(contract: &Contract, way: (crate::simd::Tier, crate::simd::Bf16), th
     let compiled = CompiledContract::for_tier(contract, way.0, way.1).unwrap();
     let panels = compiled.panels()?;
     let bufs: Vec<Buf> = args.iter_mut().map(Memory::buf).collect();
-    // Cache lines, and one more that nobody writes.
+    // Cache lines, and one more that nothing writes.
     #[derive(Clone, Copy)]
     #[repr(align(64))]
     struct Line([u8; 64]);

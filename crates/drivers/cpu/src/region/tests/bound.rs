@@ -145,7 +145,7 @@ fn maps_are_the_same_at_every_length() {
             let (x, y) = (m.load(DType::F32, &[1]), m.load(DType::F32, &[1]));
             let sum = m.binary(BinaryOp::Add, x, y);
             let plain = stored(m, sum);
-            // What two operations need, and nobody else: the chain sets it aside.
+            // What two operations need, and no other: the chain sets it aside.
             let mut m = Make::new(&[n], 1);
             let (x, y) = (m.load(DType::F32, &[1]), m.load(DType::F32, &[1]));
             let both_need = m.binary(BinaryOp::Mul, x, y);

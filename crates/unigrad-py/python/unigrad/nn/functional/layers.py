@@ -48,7 +48,7 @@ feature_alpha_dropout.__doc__ = "As ``alpha_dropout``, of whole channels (axis 1
 
 
 def _renormalized(weight, input, max_norm, norm_type):
-    """Scales the rows of a table that are looked up and longer than ``max_norm``, for all who hold the table; no gradient knows of it."""
+    """Scales the rows of a table that are looked up and longer than ``max_norm``, for all holders of the table; no gradient knows of it."""
     limit, kind = _check.number("max_norm", max_norm), _check.number("norm_type", norm_type)
     with no_grad():
         places = input.flatten()
