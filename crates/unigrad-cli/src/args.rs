@@ -231,9 +231,9 @@ pub(crate) struct CsvTable {
     /// The file; its first line has the columns' names, unless `--no-header` says otherwise.
     #[arg(long, value_name = "FILE")]
     pub(crate) data: PathBuf,
-    /// The column to be answered.
-    #[arg(long, value_name = "COLUMN")]
-    pub(crate) target: String,
+    /// The column to be answered; given several times, numbers that are answered together.
+    #[arg(long, value_name = "COLUMN", required = true)]
+    pub(crate) target: Vec<String>,
     /// What the answer is [default: guessed from the column].
     #[arg(long, value_enum)]
     pub(crate) task: Option<TableTask>,

@@ -1,6 +1,6 @@
 //! `unigrad predict`: answers of a model file to rows of tables, image files and texts, and texts that it continues.
 //!
-//! Always: every input is answered before anything is written; an answer is a line of a CSV table, or a JSON object. A text that is continued is printed as
+//! Always: every input is answered before anything is written; an answer is a line of a CSV table, with a column for each number, or a JSON object. A text that is continued is printed as
 //! it is where it is alone.
 
 use crate::{
@@ -69,11 +69,16 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
             }
         }
     }
+    let columns = predictor.columns();
     if options.json {
         for (input, row, answer) in &answers {
             let mut line = match answer {
                 Answer::Class { name, probability } => json!({ "input": input, "class": name, "probability": probability }),
                 Answer::Number(number) => json!({ "input": input, "number": number }),
+                Answer::Numbers(numbers) => {
+                    let named: serde_json::Map<String, Value> = columns.iter().cloned().zip(numbers.iter().map(|x| json!(x))).collect();
+                    json!({ "input": input, "numbers": named })
+                }
             };
             if let (Some(row), Some(line)) = (row, line.as_object_mut()) {
                 line.insert("row".to_owned(), json!(row));
@@ -84,13 +89,18 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     }
     let has_rows = answers.iter().any(|(_, row, _)| row.is_some());
     let has_classes = answers.iter().any(|(.., answer)| matches!(answer, Answer::Class { .. }));
-    let mut lines =
-        vec![format!("input,{}{}", if has_rows { "row," } else { "" }, if has_classes { "class,probability" } else { "number" })];
+    let header = match &columns[..] {
+        _ if has_classes => "class,probability".to_owned(),
+        [] | [_] => "number".to_owned(),
+        several => several.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(","),
+    };
+    let mut lines = vec![format!("input,{}{header}", if has_rows { "row," } else { "" })];
     for (input, row, answer) in &answers {
         let row = row.map_or_else(String::new, |row| format!("{row},"));
         let answer = match answer {
             Answer::Class { name, probability } => format!("{},{probability:.4}", quoted(name)),
             Answer::Number(number) => number.to_string(),
+            Answer::Numbers(numbers) => numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(","),
         };
         lines.push(format!("{},{row}{answer}", quoted(input)));
     }

@@ -104,6 +104,38 @@ fn a_table_is_learned_and_answered() {
 }
 
 #[test]
+fn several_numbers_are_learned_and_answered() {
+    let folder = Folder::new("several");
+    let (data, out) = (folder.path("data.csv"), folder.path("out"));
+    let rows: Vec<String> = (0..60).map(|i| format!("{i},{},{}", 3 * i + 1000, -i)).collect();
+    fs::write(&data, format!("x,\"far, up\",down\n{}\n", rows.join("\n"))).unwrap();
+    let train = ["train", "csv", "--data", text(&data), "--target", "far, up", "--target", "down", "--epochs", "60", "--lr", "0.01"];
+    let output = ok(&[&train[..], &["--out", text(&out)], &CPU].concat());
+    assert!(output.contains("`far, up`, `down` are numbers"), "{output}");
+    let new = folder.path("new.csv");
+    fs::write(&new, "x\n10\n40\n").unwrap();
+    let model = out.join("model.safetensors");
+    let answers = ok(&["predict", "--model", text(&model), text(&new), "--device", "cpu"]);
+    assert_eq!(answers.lines().next(), Some("input,row,\"far, up\",down"));
+    let numbers: Vec<f64> =
+        answers.lines().skip(1).flat_map(|line| line.split(',').skip(2).map(|cell| cell.parse().unwrap()).collect::<Vec<f64>>()).collect();
+    // Each in its own unit.
+    for (x, wanted) in numbers.iter().zip([1030.0, -10.0, 1120.0, -40.0]) {
+        assert!((x - wanted).abs() < 10.0, "{answers}");
+    }
+    let json = ok(&["predict", "--model", text(&model), text(&new), "--json", "--device", "cpu"]);
+    let line: serde_json::Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    assert_eq!(line["numbers"]["down"].as_f64(), Some(numbers[1]), "{json}");
+    // What interrupts is resumed with the same targets only, and categories are no numbers.
+    let other = ["train", "csv", "--data", text(&data), "--target", "down", "--resume", "--out", text(&out)];
+    refused(&[&other[..], &CPU].concat(), &["--target"]);
+    table(&data);
+    let other = folder.path("mixed");
+    let mixed = ["train", "csv", "--data", text(&data), "--target", "petal", "--target", "colour", "--out", text(&other)];
+    refused(&[&mixed[..], &CPU].concat(), &["`colour`", "only numbers are answered together"]);
+}
+
+#[test]
 fn images_are_learned_and_answered() {
     let folder = Folder::new("images");
     let (data, out) = (folder.path("data"), folder.path("out"));
@@ -187,6 +219,20 @@ fn arrays_are_learned_and_answered() {
     let answers = ok(&["predict", "--model", text(&model), text(&new), "--device", "cpu"]);
     let classes: Vec<&str> = answers.lines().skip(1).map(|line| line.split(',').nth(2).unwrap()).collect();
     assert_eq!(classes, ["0", "1", "2", "0", "1"], "{answers}");
+    // Two numbers for each: dark and bright rows.
+    let numbers = |n: usize| (0..n).flat_map(|at| [at as f32 % 3.0, -(at as f32 % 3.0)]).flat_map(f32::to_be_bytes).collect::<Vec<u8>>();
+    let two = idx("two", 13, &[60, 2], &numbers(60));
+    let of_numbers = fs::read_to_string(&file).unwrap().replace(text(&targets), text(&two));
+    fs::write(&file, of_numbers).unwrap();
+    let out = folder.path("numbers");
+    ok(&["train", "config", text(&file), "--out", text(&out)]);
+    let answers = ok(&["predict", "--model", text(&out.join("model.safetensors")), text(&new), "--device", "cpu"]);
+    let lines: Vec<Vec<&str>> = answers.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines[0], ["input", "row", "number 1", "number 2"]);
+    for (at, line) in lines[1..].iter().enumerate() {
+        let (first, second): (f64, f64) = (line[2].parse().unwrap(), line[3].parse().unwrap());
+        assert!((first - (at % 3) as f64).abs() < 0.3 && (first + second).abs() < 0.6, "{answers}");
+    }
     let other = idx("other", 8, &[5, 3, 4], &pictures(5));
     refused(&["predict", "--model", text(&model), text(&other), "--device", "cpu"], &["other", "[1, 3, 4]", "[1, 4, 3]"]);
     refused(&["predict", "--model", text(&model), text(&file), "--device", "cpu"], &["run.toml"]);

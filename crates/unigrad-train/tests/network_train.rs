@@ -9,7 +9,10 @@ use unigrad_nn::{Adam, CrossEntropyLoss, Layer, Linear, Module, Relu, Sequential
 use unigrad_tensor::{DType, ErrorKind, Tensor, manual_seed};
 use unigrad_train::{
     Ended, Supervised, Trainer,
-    network::{LossSpec, Network, NetworkBuilder, OptimizerSpec, RunConfig, ScheduleSpec, Stopping, TABLE, ToHost, TrainingConfig},
+    network::{
+        AdamSettings, ClassSettings, ConvSettings, LayerKind, LossSpec, MetricSpec, Network, NetworkBuilder, OptimizerSpec, RunConfig,
+        ScheduleSpec, Stopping, TABLE, ToHost, TrainingConfig,
+    },
 };
 
 /// 50 points of the plane, and on which side of a line they lie.
@@ -56,6 +59,33 @@ fn a_network_trains_as_a_trainer_by_hand_does() {
     let judged = network.evaluate(&(&x[80..], [10, 2]), &labels[40..]).unwrap();
     assert_eq!(judged["accuracy"], history.last("val_accuracy").unwrap());
     assert!((judged["loss"] - history.last("val_loss").unwrap()).abs() < 1e-6);
+}
+
+/// Classes of pixels: by name, on the axis where the network has them.
+#[test]
+fn pixels_are_judged_by_name() {
+    let _alone = alone();
+    let device = device();
+    let (n, side) = (24, 4);
+    let x: Vec<f32> = (0..n * side * side).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.5).collect();
+    // The class is whether a pixel is bright; every seventh has none.
+    let labels: Vec<i64> = x.iter().enumerate().map(|(i, x)| if i % 7 == 6 { -100 } else { i64::from(*x > 0.0) }).collect();
+    let (x, labels) = (array(&x, &[n, 1, side, side]).unwrap(), array(&labels, &[n, side, side]).unwrap());
+    let conv = |channels: usize| LayerKind::Conv2d(ConvSettings::new(channels, 1));
+    let mut network = Network::with_input([1, side, side]).layer(conv(8)).relu().layer(conv(2)).seed(1).build_on(&device).unwrap();
+    assert_eq!(network.output_shape(), [2, side, side]);
+    let class = |class: usize| MetricSpec::Iou(ClassSettings { class: Some(class), ..ClassSettings::default() });
+    let metrics = Some(vec![MetricSpec::Accuracy, MetricSpec::Iou(ClassSettings::default()), class(0), class(1)]);
+    let optimizer = OptimizerSpec::Adam(AdamSettings { lr: 0.05, ..AdamSettings::default() });
+    let config = TrainingConfig { batch_size: 8, max_epochs: 40, validation_split: 0.25, metrics, optimizer, ..TrainingConfig::default() };
+    let history = network.train(&x, &labels, &config).unwrap();
+    let last = |name: &str| history.last(name).unwrap_or_else(|| panic!("{name} is missing: {:?}", history.val_metrics.keys()));
+    let mean = (last("val_iou_0") + last("val_iou_1")) / 2.0;
+    assert!((last("val_iou") - mean).abs() < 1e-12 && mean > 0.9, "{mean}");
+    // Pixels of no class are not right.
+    assert!((last("val_accuracy") - 6.0 / 7.0).abs() < 0.06, "{}", last("val_accuracy"));
+    let none = TrainingConfig { metrics: Some(vec![class(2)]), ..config };
+    assert!(network.train(&x, &labels, &none).unwrap_err().to_string().contains("class 2, and there are 2"));
 }
 
 #[test]

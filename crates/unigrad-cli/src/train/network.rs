@@ -43,7 +43,7 @@ pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
     let folder = folder(common, "csv");
     let spec = CsvData {
         file: options.data.clone(),
-        target: options.target.clone(),
+        targets: options.target.clone(),
         task: options.task.map(|task| match task {
             TableTask::Classification => Task::Classification,
             TableTask::Regression => Task::Regression,
@@ -58,7 +58,7 @@ pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
     check_data(from, &print, &options.data.display().to_string(), "--data")?;
     let asked = (!options.hidden.is_empty()).then(|| options.hidden.iter().map(usize::to_string).collect::<Vec<_>>().join(" "));
     let hidden = setting("hidden", asked, "64 64".to_owned(), from)?;
-    let target = setting("target", Some(options.target.clone()), String::new(), from)?;
+    let target = setting("target", Some(named(&options.target)), String::new(), from)?;
     let (config, mut settings) = common_settings(common, from, options.epochs, [100, 32], 1e-3)?;
     let data = DataSpec::Csv(spec).read(config.seed)?;
     let mut network = Network::with_input(data.shape.clone());
@@ -70,6 +70,14 @@ pub(crate) fn csv(options: &CsvTable) -> Result<(), Failure> {
     settings.extend([("data", options.data.display().to_string()), ("target", target), ("hidden", hidden)]);
     let network = built(network, &data, &config, common)?;
     run(NetworkRun { folder, data, print, network, config, settings, saved }, common)
+}
+
+/// The targets as a run keeps them: a name, or a list, in which no name can be taken for several.
+fn named(targets: &[String]) -> String {
+    match targets {
+        [only] => only.clone(),
+        several => json!(several).to_string(),
+    }
 }
 
 pub(crate) fn images(options: &ImageFiles) -> Result<(), Failure> {

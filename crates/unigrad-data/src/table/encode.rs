@@ -1,16 +1,17 @@
 //! Encoding: a file's cells as features and targets, by a schema.
 //!
-//! In: a schema, the cells of any file with its columns, in any order. Out: `[rows, features]` in `F32`; targets, `I64` classes or `F32` numbers.
+//! In: a schema, the cells of any file with its columns, in any order. Out: `[rows, features]` in `F32`; targets, `I64` classes or `F32` numbers, of several targets a column each.
 
 use super::{
     Csv,
     fit::{finite, missing, truth},
     guess::is_missing,
     nearest, quoted,
-    schema::{Answer, Categories, Column, Encoding, Missing, TableSchema, Unknown},
+    schema::{Answer, Categories, Column, Encoding, Missing, TableSchema, Target, Unknown},
 };
 use crate::{Arrays, host};
 use unigrad_nn::{Error, HostTensor, Result};
+use unigrad_tensor::DType;
 
 impl TableSchema {
     /// The features of a file's rows: `[rows, features]`. Columns are found by name; others, and the target, may be there or not.
@@ -71,11 +72,23 @@ impl TableSchema {
         Ok(())
     }
 
-    /// The targets of a file's rows: `[rows]`, classes (`I64`) or numbers (`F32`).
+    /// The targets of a file's rows: `[rows]`, classes (`I64`) or numbers (`F32`); of several targets `[rows, targets]`.
     pub fn targets(&self, csv: &Csv) -> Result<HostTensor> {
-        let Some(target) = &self.target else {
-            return Err(Error::argument("the table has no target", "name one when the schema is fitted"));
-        };
+        let columns: Vec<HostTensor> = self.answers().map(|target| self.column_of(csv, target)).collect::<Result<_>>()?;
+        match &columns[..] {
+            [] => Err(Error::argument("the table has no target", "name one when the schema is fitted")),
+            [only] => Ok(only.clone()),
+            several => {
+                let size = size_of::<f32>();
+                let rows = 0..csv.n_rows();
+                let row = |row: usize| several.iter().flat_map(move |column| &column.bytes[row * size..(row + 1) * size]);
+                let bytes = rows.flat_map(row).copied().collect();
+                Ok(HostTensor { dtype: DType::F32, shape: vec![csv.n_rows(), several.len()], bytes })
+            }
+        }
+    }
+
+    fn column_of(&self, csv: &Csv, target: &Target) -> Result<HostTensor> {
         let place = csv.column(&target.name)?;
         let n = csv.n_rows();
         let cell = |row: usize| {

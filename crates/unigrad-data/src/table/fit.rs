@@ -14,7 +14,7 @@ use unigrad_nn::{Error, Result};
 /// What the caller knows of a table, and how it is to be encoded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableOptions {
-    target: Option<String>,
+    targets: Vec<String>,
     task: Option<Task>,
     ignored: Vec<String>,
     types: BTreeMap<String, ColumnType>,
@@ -31,7 +31,7 @@ pub struct TableOptions {
 impl Default for TableOptions {
     fn default() -> TableOptions {
         TableOptions {
-            target: None,
+            targets: Vec::new(),
             task: None,
             ignored: Vec::new(),
             types: BTreeMap::new(),
@@ -53,13 +53,21 @@ impl TableOptions {
         TableOptions::default()
     }
 
-    /// The column that is to be answered. Without one there are features only.
+    /// The column that is to be answered; called again, one more: several columns are numbers that are answered together. Without one there are features only.
+    ///
+    /// ```
+    /// use unigrad_data::{Csv, CsvOptions, TableOptions, TableSchema};
+    /// let csv = Csv::from_bytes(b"size,price,weight\n1,10.5,2\n2,20.5,3\n", "shop.csv", &CsvOptions::default())?;
+    /// let schema = TableSchema::fit(&csv, &TableOptions::new().target("price").target("weight"))?;
+    /// assert_eq!(schema.targets(&csv)?, unigrad_data::array(&[10.5f32, 2.0, 20.5, 3.0], &[2, 2])?);
+    /// # Ok::<(), unigrad_nn::Error>(())
+    /// ```
     pub fn target(mut self, column: impl Into<String>) -> Self {
-        self.target = Some(column.into());
+        self.targets.push(column.into());
         self
     }
 
-    /// What is to be answered. Else it is guessed: classes where the target has categories, yes or no, or few whole numbers; a number otherwise.
+    /// What is to be answered. Else it is guessed: classes where the only target has categories, yes or no, or few whole numbers; numbers otherwise.
     pub fn task(mut self, task: Task) -> Self {
         self.task = Some(task);
         self
@@ -156,21 +164,25 @@ impl TableSchema {
         if let Some(row) = rows.iter().find(|row| **row >= csv.n_rows()) {
             return Err(csv.wrong(format!("row {row} of {}", csv.n_rows()), "give rows that are there"));
         }
-        let target = options.target.as_deref().map(|name| csv.column(name)).transpose()?;
+        let targets: Vec<usize> = options.targets.iter().map(|name| csv.column(name)).collect::<Result<_>>()?;
+        if let Some(twice) = options.targets.iter().enumerate().find_map(|(at, name)| options.targets[..at].contains(name).then_some(name))
+        {
+            return Err(csv.wrong(format!("column {} is a target twice", quoted(twice)), "name each target once"));
+        }
         let named = options.ignored.iter().chain(options.types.keys()).chain(options.missing_of.keys());
         named.into_iter().try_for_each(|name| csv.column(name).map(drop))?;
         let fit = Fit { csv, rows, options };
         let mut columns = Vec::new();
         for (at, name) in csv.names().iter().enumerate() {
-            if Some(at) != target && !options.ignored.contains(name) {
+            if !targets.contains(&at) && !options.ignored.contains(name) {
                 columns.push(fit.column(at)?);
             }
         }
         if columns.is_empty() {
-            return Err(csv.wrong("no columns are left to learn from", "keep at least one besides the target"));
+            return Err(csv.wrong("no columns are left to learn from", "keep at least one besides the targets"));
         }
-        let target = target.map(|at| fit.target(at)).transpose()?;
-        Ok(TableSchema::new(columns, target, options.nan_is_missing))
+        let targets = targets.into_iter().map(|at| fit.target(at)).collect::<Result<_>>()?;
+        Ok(TableSchema::new(columns, targets, options.nan_is_missing))
     }
 }
 
@@ -279,7 +291,19 @@ impl Fit<'_> {
         let (n_values, n) = (counts.len(), self.rows.len());
         const FEW: usize = 20;
         let few = n_values <= FEW && (n_values <= 2 || n >= 5 * n_values);
+        let together = self.options.targets.len() > 1;
+        if together {
+            let several = format!("the target {} is one of {}", quoted(&name), self.options.targets.len());
+            if self.options.task == Some(Task::Classification) {
+                return Err(self.csv.wrong(several + ", and the task is a classification", "name one target, or make it a regression"));
+            }
+            if !matches!(column_type, ColumnType::Integer | ColumnType::Float) {
+                let cause = format!("{several} and has {}: only numbers are answered together", column_type.name());
+                return Err(self.csv.wrong(cause, "name one target, or put numbers into the column"));
+            }
+        }
         let task = self.options.task.unwrap_or(match column_type {
+            _ if together => Task::Regression,
             ColumnType::Float => Task::Regression,
             ColumnType::Integer if !few => Task::Regression,
             _ => Task::Classification,

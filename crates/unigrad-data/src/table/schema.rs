@@ -4,7 +4,7 @@
 
 use super::{ColumnType, quoted};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 use unigrad_nn::{Error, Result};
 
 /// What becomes of a cell without a value.
@@ -47,7 +47,7 @@ pub enum Categories {
 pub enum Task {
     /// One of some classes: targets are `I64`.
     Classification,
-    /// A number: targets are `F32`.
+    /// A number, or several: targets are `F32`.
     Regression,
 }
 
@@ -151,20 +151,44 @@ pub(super) struct Target {
     pub(super) answer: Answer,
 }
 
+impl Target {
+    fn unscale(&self, answer: f64) -> f64 {
+        match &self.answer {
+            Answer::Regression { scale } => answer * scale.std + scale.mean,
+            Answer::Classification { .. } => answer,
+        }
+    }
+}
+
 /// What columns mean: learned of one file ([`TableSchema::fit`]), applied to any other with the same columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableSchema {
     version: u32,
     pub(super) nan_is_missing: bool,
     pub(super) columns: Vec<Column>,
-    pub(super) target: Option<Target>,
+    /// The first of the targets, and the only one in files of the first version.
+    target: Option<Target>,
+    /// The others, which are numbers as the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    further: Vec<Target>,
 }
 
+/// Of schemas with one target or none.
 const VERSION: u32 = 1;
+/// Of schemas with several: whoever knows the first version only would take them for one.
+const VERSION_OF_SEVERAL: u32 = 2;
 
 impl TableSchema {
-    pub(super) fn new(columns: Vec<Column>, target: Option<Target>, nan_is_missing: bool) -> TableSchema {
-        TableSchema { version: VERSION, nan_is_missing, columns, target }
+    pub(super) fn new(columns: Vec<Column>, targets: Vec<Target>, nan_is_missing: bool) -> TableSchema {
+        let mut targets = targets.into_iter();
+        let (target, further) = (targets.next(), targets.collect::<Vec<_>>());
+        let version = if further.is_empty() { VERSION } else { VERSION_OF_SEVERAL };
+        TableSchema { version, nan_is_missing, columns, target, further }
+    }
+
+    /// All targets, in the order of a model's outputs.
+    pub(super) fn answers(&self) -> impl Iterator<Item = &Target> {
+        self.target.iter().chain(&self.further)
     }
 
     /// As JSON: for a model's metadata.
@@ -180,8 +204,12 @@ impl TableSchema {
         let schema: TableSchema = serde_json::from_str(text)
             // It may quote the file, and what commands a terminal with it.
             .map_err(|error| wrong(format!("is no table's schema: {}", unigrad_device::printable(&error.to_string()))))?;
-        if schema.version != VERSION {
-            return Err(wrong(format!("a table's schema of version {}, and this program knows {VERSION}", schema.version)));
+        if !(VERSION..=VERSION_OF_SEVERAL).contains(&schema.version) {
+            let cause = format!("a table's schema of version {}, and this program knows up to {VERSION_OF_SEVERAL}", schema.version);
+            return Err(wrong(cause));
+        }
+        if (schema.version == VERSION_OF_SEVERAL) == schema.further.is_empty() {
+            return Err(wrong(format!("a table's schema of version {} with {} targets", schema.version, schema.answers().count())));
         }
         for column in &schema.columns {
             let valid = match &column.encoding {
@@ -195,13 +223,14 @@ impl TableSchema {
                 return Err(wrong(format!("the encoding of column {} contradicts itself", quoted(&column.name))));
             }
         }
-        let valid = match schema.target.as_ref().map(|target| &target.answer) {
-            Some(Answer::Regression { scale }) => scale.is_valid(),
-            Some(Answer::Classification { classes }) => !classes.is_empty(),
-            None => true,
-        };
+        let valid = schema.answers().all(|target| match &target.answer {
+            Answer::Regression { scale } => scale.is_valid(),
+            Answer::Classification { classes } => !classes.is_empty() && schema.further.is_empty(),
+        });
+        let mut names = BTreeSet::new();
+        let valid = valid && schema.answers().all(|target| names.insert(target.name.as_str()));
         if !valid || schema.columns.is_empty() {
-            return Err(wrong("the schema has no columns, or its target contradicts itself".to_owned()));
+            return Err(wrong("the schema has no columns, or its targets contradict themselves".to_owned()));
         }
         Ok(schema)
     }
@@ -216,9 +245,19 @@ impl TableSchema {
         self.columns.iter().flat_map(Column::feature_names).collect()
     }
 
-    /// The column that is to be answered, if there is one.
+    /// The column that is to be answered, if there is one; of several the first.
     pub fn target(&self) -> Option<&str> {
         self.target.as_ref().map(|target| target.name.as_str())
+    }
+
+    /// All columns that are to be answered, in the order of a model's outputs.
+    pub fn target_names(&self) -> Vec<&str> {
+        self.answers().map(|target| target.name.as_str()).collect()
+    }
+
+    /// Outputs that a model needs: one for each class, or one for each number.
+    pub fn n_outputs(&self) -> usize {
+        self.classes().len().max(self.answers().count())
     }
 
     /// What is to be answered, if there is a target.
@@ -237,11 +276,13 @@ impl TableSchema {
         }
     }
 
-    /// Numbers that a model answers, in the target's own unit.
+    /// A number that a model answers, in the target's own unit; of several targets the first's, see [`TableSchema::unscale_all`].
     pub fn unscale(&self, answer: f64) -> f64 {
-        match self.target.as_ref().map(|target| &target.answer) {
-            Some(Answer::Regression { scale }) => answer * scale.std + scale.mean,
-            _ => answer,
-        }
+        self.target.as_ref().map_or(answer, |target| target.unscale(answer))
+    }
+
+    /// A row of a model's outputs, each in its target's own unit. Outputs beyond the targets stay as they are.
+    pub fn unscale_all(&self, outputs: &mut [f64]) {
+        outputs.iter_mut().zip(self.answers()).for_each(|(output, target)| *output = target.unscale(*output));
     }
 }

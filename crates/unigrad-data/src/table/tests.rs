@@ -52,6 +52,36 @@ fn numbers_are_scaled_by_what_was_learned() -> Result<()> {
 }
 
 #[test]
+fn several_targets_are_numbers_together() -> Result<()> {
+    let table = csv("x,y,z,k\n1,100,1,u\n2,200,0,v\n3,300,1,u\n")?;
+    let options = TableOptions::new().target("z").target("y").ignore("k").standardize_target(true);
+    let schema = TableSchema::fit(&table, &options)?;
+    // Few whole numbers would be classes alone. The order is that in which they are named.
+    assert_eq!((schema.task(), schema.target_names(), schema.n_outputs()), (Some(Task::Regression), vec!["z", "y"], 2));
+    assert_eq!((schema.feature_names(), schema.classes().len()), (vec!["x".to_owned()], 0));
+    let targets = schema.targets(&table)?;
+    assert_eq!(targets.shape, [3, 2]);
+    let second = targets.bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect::<Vec<_>>();
+    let mut rows: Vec<f64> = second.iter().map(|x| f64::from(*x)).collect();
+    rows.chunks_mut(2).for_each(|row| schema.unscale_all(row));
+    rows.iter().zip([1.0, 100.0, 0.0, 200.0, 1.0, 300.0]).for_each(|(x, wanted)| assert!((x - wanted).abs() < 1e-4, "{rows:?}"));
+    let again = TableSchema::from_json(&schema.to_json()?, "m")?;
+    assert_eq!(again, schema);
+    // A file for one target stays what it was, and other counts contradict the version.
+    let one = TableSchema::fit(&table, &TableOptions::new().target("y"))?.to_json()?;
+    assert!(one.contains("\"version\":1") && !one.contains("further"), "{one}");
+    fails(TableSchema::from_json(&one.replacen("\"version\":1", "\"version\":2", 1), "t.csv"), "version 2 with 1 targets");
+    fails(TableSchema::from_json(&schema.to_json()?.replacen("\"version\":2", "\"version\":1", 1), "t.csv"), "version 1 with 2 targets");
+    fails(TableSchema::from_json(&schema.to_json()?.replacen("\"name\":\"y\"", "\"name\":\"z\"", 1), "t.csv"), "contradict themselves");
+    fails(TableSchema::fit(&table, &options.clone().target("y")), "column `y` is a target twice");
+    fails(TableSchema::fit(&table, &options.clone().task(Task::Classification)), "the task is a classification");
+    fails(TableSchema::fit(&table, &TableOptions::new().target("y").target("k")), "the target `k` is one of 2 and has categories");
+    fails(schema.targets(&csv("x,y,z\n1,2,\n")?), "line 2, column `z`: no value");
+    fails(schema.targets(&csv("x,z\n1,2\n")?), "there is no column `y`");
+    Ok(())
+}
+
+#[test]
 fn the_task_is_guessed() -> Result<()> {
     let of = |cells: &[&str]| -> Result<Option<Task>> {
         let text = cells.iter().enumerate().fold("x,y\n".to_owned(), |text, (at, cell)| format!("{text}{at},{cell}\n"));
@@ -133,7 +163,7 @@ fn options_of_files() -> Result<()> {
 fn schemas_that_contradict_themselves_are_refused() -> Result<()> {
     let good = TableSchema::fit(&csv("a,k,y\n1,u,2.5\n2,v,3\n")?, &TableOptions::new().target("y"))?.to_json()?;
     for (from, to) in [
-        ("\"version\":1", "\"version\":2"),
+        ("\"version\":1", "\"version\":3"),
         ("\"std\":\"0.5\"", "\"std\":\"0\""),
         ("\"fill\":\"1.5\"", "\"fill\":\"1e999\""),
         ("[\"u\",\"v\"]", "[\"v\",\"u\"]"),

@@ -4,19 +4,39 @@ use super::{Confusion, Metric, other_state, unlike};
 use crate::error::{Error, Result};
 use unigrad_tensor::{DType, Tensor, no_grad};
 
+/// The axis of scores that has the classes: the last one, unless told otherwise.
+#[derive(Clone, Copy, Debug)]
+struct Axis(isize);
+
+impl Default for Axis {
+    fn default() -> Axis {
+        Axis(-1)
+    }
+}
+
+impl Axis {
+    /// How many classes scores have, and their shape without that axis; `None` if there is no such axis.
+    fn of(self, scores: &Tensor) -> Option<(usize, Vec<usize>)> {
+        let mut shape = scores.shape();
+        let at = if self.0 < 0 { shape.len().checked_sub(self.0.unsigned_abs())? } else { self.0.unsigned_abs() };
+        (at < shape.len()).then(|| (shape.remove(at), shape))
+    }
+}
+
 /// Class indices: those given, or the greatest of each row of scores. `[n]` and `[n]`.
 #[track_caller]
-fn indices(metric: &str, prediction: &Tensor, target: &Tensor) -> Result<(Tensor, Tensor)> {
-    let help = "give scores [n, classes] or class indices [n], and class indices [n]";
+fn indices(metric: &str, prediction: &Tensor, target: &Tensor, axis: Axis) -> Result<(Tensor, Tensor)> {
+    let help =
+        "give scores [n, classes] or class indices [n], and class indices [n]; scores with classes on another axis need `classes_on`";
     if prediction.is_invalid() || target.is_invalid() || target.dtype().is_float() {
         return Err(unlike(metric, prediction, target, help));
     }
     let shape = prediction.shape();
     let prediction = if prediction.dtype().is_float() {
-        if shape.is_empty() || shape[..shape.len() - 1] != target.shape()[..] {
+        if axis.of(prediction).is_none_or(|(n_classes, others)| n_classes == 0 || others != target.shape()) {
             return Err(unlike(metric, prediction, target, help));
         }
-        prediction.detach().argmax(-1)
+        prediction.detach().argmax(axis.0)
     } else if shape == target.shape() {
         prediction.cast(DType::I64)
     } else {
@@ -60,7 +80,18 @@ impl Counts {
 
 /// The part of examples whose greatest score is that of their label. Predictions are scores `[.., classes]` or class indices.
 #[derive(Debug, Default)]
-pub struct Accuracy(Counts);
+pub struct Accuracy {
+    counts: Counts,
+    axis: Axis,
+}
+
+impl Accuracy {
+    /// Of scores whose classes are on this axis: 1 for those of images, `[batch, classes, height, width]`.
+    pub fn classes_on(mut self, axis: isize) -> Accuracy {
+        self.axis = Axis(axis);
+        self
+    }
+}
 
 impl Metric for Accuracy {
     fn name(&self) -> String {
@@ -69,29 +100,29 @@ impl Metric for Accuracy {
 
     #[track_caller]
     fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
-        let (prediction, target) = indices("accuracy", prediction, target)?;
+        let (prediction, target) = indices("accuracy", prediction, target, self.axis)?;
         let n = target.numel() as i64;
         let right = no_grad(|| prediction.eq(&target).cast(DType::I64).sum(()));
-        self.0.add(Tensor::stack(&[&right, &(right.zeros_like() + n)], 0))
+        self.counts.add(Tensor::stack(&[&right, &(right.zeros_like() + n)], 0))
     }
 
     fn value(&self) -> Result<f64> {
-        Ok(match self.0.read()?[..] {
+        Ok(match self.counts.read()?[..] {
             [right, n] => right as f64 / n as f64,
             _ => f64::NAN,
         })
     }
 
     fn reset(&mut self) {
-        self.0 = Counts::default();
+        self.counts = Counts::default();
     }
 
     fn state(&self) -> Vec<Tensor> {
-        self.0.state()
+        self.counts.state()
     }
 
     fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
-        self.0.load("accuracy", 2, state)
+        self.counts.load("accuracy", 2, state)
     }
 }
 
@@ -149,23 +180,43 @@ impl Metric for TopK {
     }
 }
 
-/// Counts per label and prediction, on the device until they are read.
+/// Counts per label and prediction, on the device until they are read: intersection over union too.
+///
+/// ```
+/// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+/// # use unigrad_nn::metrics::ConfusionMatrix;
+/// # use unigrad_tensor::{Device, Tensor};
+/// # let device = Device::open("cpu")?;
+/// // Two classes of pixels, on axis 1 of the scores of an image of 1x3.
+/// let scores = Tensor::new([[[[0.9f32, 0.8, 0.1]], [[0.1, 0.2, 0.9]]]], &device);
+/// let mut matrix = ConfusionMatrix::new(2).classes_on(1);
+/// matrix.update(&scores, &Tensor::new([[[0i64, 1, 1]]], &device))?; // waits for nothing
+/// assert_eq!(matrix.iou()?, [0.5, 0.5]); // one of two pixels that are the class or were called so
+/// # Ok::<(), unigrad_tensor::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ConfusionMatrix {
     n_classes: usize,
+    axis: Axis,
     counts: Counts,
 }
 
 impl ConfusionMatrix {
-    /// Of classes `0..n_classes`; what is none of them is not counted.
+    /// Of classes `0..n_classes`; what is none of them is not counted, such as a label 255 or -100 that stands for pixels of no class.
     pub fn new(n_classes: usize) -> ConfusionMatrix {
-        ConfusionMatrix { n_classes, counts: Counts::default() }
+        ConfusionMatrix { n_classes, axis: Axis::default(), counts: Counts::default() }
+    }
+
+    /// Of scores whose classes are on this axis: 1 for those of images, `[batch, classes, height, width]`.
+    pub fn classes_on(mut self, axis: isize) -> ConfusionMatrix {
+        self.axis = Axis(axis);
+        self
     }
 
     /// Counts a batch, see [`Accuracy`].
     #[track_caller]
     pub fn update(&mut self, prediction: &Tensor, target: &Tensor) -> Result<()> {
-        let (prediction, target) = indices("confusion", prediction, target)?;
+        let (prediction, target) = indices("confusion", prediction, target, self.axis)?;
         let n = self.n_classes;
         if n == 0 || n.checked_mul(n).is_none_or(|n| n > 1 << 26) {
             return Err(Error::argument(format!("a confusion matrix of {n} classes"), "give from 1 to 8192 classes"));
@@ -192,7 +243,7 @@ impl ConfusionMatrix {
 
     /// Intersection over union of each class: of what is the class or was called so, the part that is both. NaN for a class that was not seen. Waits.
     ///
-    /// For images, give a label per pixel: `[batch, height, width]`, and scores with the classes last.
+    /// For images, give a label per pixel, `[batch, height, width]`, and scores with the classes last or on the axis that [`ConfusionMatrix::classes_on`] says.
     pub fn iou(&self) -> Result<Vec<f64>> {
         let (confusion, n) = (self.confusion()?, self.n_classes);
         Ok((0..n)
@@ -237,7 +288,7 @@ pub enum Score {
     IoU,
 }
 
-/// Precision, recall, F1 or IoU. A class without any counts 0, as in scikit-learn.
+/// Precision, recall, F1 or IoU, of classes of examples or of pixels. A class without any counts 0, as in scikit-learn; the mean is over classes that were seen.
 #[derive(Debug)]
 pub struct ClassScore {
     score: Score,
@@ -249,6 +300,12 @@ impl ClassScore {
     /// Of classes `0..n_classes`.
     pub fn new(score: Score, average: Average, n_classes: usize) -> ClassScore {
         ClassScore { score, average, matrix: ConfusionMatrix::new(n_classes) }
+    }
+
+    /// Of scores whose classes are on this axis: 1 for those of images, `[batch, classes, height, width]`.
+    pub fn classes_on(mut self, axis: isize) -> ClassScore {
+        self.matrix.axis = Axis(axis);
+        self
     }
 
     fn of(&self, hits: u64, called: u64, there: u64) -> f64 {

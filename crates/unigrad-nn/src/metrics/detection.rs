@@ -4,7 +4,10 @@
 //! Always: the numbers are those of COCO's own program (pycocotools): 10 thresholds, precision at 101 recalls, objects in three sizes, crowds.
 //! Never: counts an image twice; takes a box or score that is no number.
 
+mod pending;
+
 use crate::error::{Error, Result};
+use pending::{Image, Pending};
 use std::collections::{BTreeMap, BTreeSet};
 use unigrad_tensor::{DType, Tensor, no_grad};
 
@@ -132,7 +135,8 @@ pub struct AveragePrecision {
     pub per_class: BTreeMap<i64, f64>,
 }
 
-/// Mean average precision of boxes, as COCO defines it, over all images of a pass. What is kept is on the host.
+/// Mean average precision of boxes, as COCO defines it, over all images of a pass. Tensors stay on their device until the averages are asked for
+/// ([`MeanAveragePrecision::update_tensors`]); detections are given objects on the host.
 ///
 /// ```
 /// use unigrad_nn::metrics::{Detections, MeanAveragePrecision, Objects};
@@ -141,14 +145,14 @@ pub struct AveragePrecision {
 /// let found = Detections { boxes: vec![[0.0, 0.0, 10.0, 10.0]], scores: vec![0.9], labels: vec![1] };
 /// let there = Objects { boxes: vec![[0.0, 0.0, 10.0, 8.0]], labels: vec![1], ..Objects::default() };
 /// map.update(found, there)?;
-/// let value = map.value();
+/// let value = map.value()?;
 /// assert!((value.map_50 - 1.0).abs() < 1e-9 && (value.map_75 - 1.0).abs() < 1e-9); // they overlap by 0.8 …
 /// assert!((value.map - 0.7).abs() < 1e-9); // … which 7 of the 10 thresholds allow
 /// # Ok::<(), unigrad_nn::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct MeanAveragePrecision {
-    images: Vec<(Detections, Objects)>,
+    images: Vec<Image>,
 }
 
 const THRESHOLDS: usize = 10;
@@ -205,80 +209,124 @@ impl MeanAveragePrecision {
     /// # Errors
     /// Boxes, scores and labels are not equally many, or one is no finite number or has a negative side.
     pub fn update(&mut self, found: Detections, there: Objects) -> Result<()> {
-        let n = found.boxes.len();
-        let m = there.boxes.len();
-        let given = |list: usize| list == 0 || list == m;
-        if found.scores.len() != n
-            || found.labels.len() != n
-            || there.labels.len() != m
-            || !given(there.crowd.len())
-            || !given(there.areas.len())
-        {
-            let cause = format!(
-                "{n} detections with {} scores and {} labels, and {m} objects with {} labels, {} crowds and {} areas",
-                found.scores.len(),
-                found.labels.len(),
-                there.labels.len(),
-                there.crowd.len(),
-                there.areas.len()
-            );
-            return Err(Error::argument(cause, "give a score and a label for each box"));
-        }
-        let is_box = |b: &&[f64; 4]| b.iter().all(|x| x.is_finite()) && b[2] >= b[0] && b[3] >= b[1];
-        if let Some(wrong) = found.boxes.iter().chain(&there.boxes).find(|b| !is_box(b)) {
-            return Err(Error::argument(format!("a box with the corners {wrong:?}"), "give x1, y1, x2, y2 with x1 <= x2 and y1 <= y2"));
-        }
-        if let Some(wrong) = found.scores.iter().chain(&there.areas).find(|x| !x.is_finite()) {
-            return Err(Error::argument(format!("a score or area of {wrong}"), "give finite numbers"));
-        }
-        self.images.push((found, there));
+        check(&found, &there)?;
+        self.images.push(Image::Known((found, there)));
         Ok(())
     }
 
-    /// The averages over all images since the last reset.
-    pub fn value(&self) -> AveragePrecision {
-        let classes: BTreeSet<i64> =
-            self.images.iter().flat_map(|(found, there)| found.labels.iter().chain(&there.labels)).copied().collect();
-        let mut per_class = BTreeMap::new();
-        let mut precisions = [const { Vec::new() }; 4];
-        let mut recalls = [const { Vec::new() }; 6];
-        for class in classes {
-            for (i, range) in [ALL, SMALL, MEDIUM, LARGE].into_iter().enumerate() {
-                let images: Vec<Matched> = self.images.iter().filter_map(|(found, there)| matched(found, there, class, range)).collect();
-                if let Some((precision, recall)) = curve(&images, MOST) {
-                    if i == 0 {
-                        per_class.insert(class, precision.iter().sum::<f64>() / THRESHOLDS as f64);
-                        recalls[0].extend(curve(&images, 1).map(|(_, recall)| recall));
-                        recalls[1].extend(curve(&images, 10).map(|(_, recall)| recall));
-                    }
-                    precisions[i].push(precision);
-                    recalls[2 + i].push(recall);
-                }
-            }
-        }
-        // Each class and threshold counts alike.
-        let mean = |of: &[[f64; THRESHOLDS]]| of.iter().flatten().sum::<f64>() / (of.len() * THRESHOLDS) as f64;
-        let at = |threshold: usize| precisions[0].iter().map(|precision| precision[threshold]).sum::<f64>() / precisions[0].len() as f64;
-        AveragePrecision {
-            map: mean(&precisions[0]),
-            map_50: at(0),
-            map_75: at(5),
-            map_small: mean(&precisions[1]),
-            map_medium: mean(&precisions[2]),
-            map_large: mean(&precisions[3]),
-            recall_1: mean(&recalls[0]),
-            recall_10: mean(&recalls[1]),
-            recall_100: mean(&recalls[2]),
-            recall_small: mean(&recalls[3]),
-            recall_medium: mean(&recalls[4]),
-            recall_large: mean(&recalls[5]),
-            per_class,
-        }
+    /// Counts an image from tensors, on any device: boxes `[n, 4]`, scores `[n]` and class indices `[n]` of what was found, boxes `[m, 4]` and class indices `[m]`
+    /// of what is there. Waits for nothing: the tensors are kept, and read when the averages are asked for.
+    ///
+    /// ```
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// # use unigrad_nn::metrics::MeanAveragePrecision;
+    /// # use unigrad_tensor::{Device, Tensor};
+    /// # let device = Device::open("cpu")?;
+    /// let (boxes, label) = (Tensor::new([[0.0f32, 0.0, 10.0, 10.0]], &device), Tensor::new([1i64], &device));
+    /// let mut map = MeanAveragePrecision::default();
+    /// map.update_tensors(&boxes, &Tensor::new([0.9f32], &device), &label, &boxes, &label)?;
+    /// assert!((map.value()?.map - 1.0).abs() < 1e-9);
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Shapes do not fit. What is wrong with numbers, [`MeanAveragePrecision::value`] says.
+    #[track_caller]
+    pub fn update_tensors(
+        &mut self,
+        boxes: &Tensor,
+        scores: &Tensor,
+        labels: &Tensor,
+        true_boxes: &Tensor,
+        true_labels: &Tensor,
+    ) -> Result<()> {
+        self.images.push(Image::Pending(Pending::new([boxes, scores, labels, true_boxes, true_labels])?));
+        Ok(())
+    }
+
+    /// The averages over all images since the last reset. Waits where images were tensors.
+    ///
+    /// # Errors
+    /// A tensor cannot be computed, or one of its boxes or scores is refused, as [`MeanAveragePrecision::update`] would: the error says of which image.
+    pub fn value(&self) -> Result<AveragePrecision> {
+        let images = self.images.iter().enumerate().map(|(at, image)| image.known(at)).collect::<Result<Vec<_>>>()?;
+        let images: Vec<&(Detections, Objects)> = images.iter().map(AsRef::as_ref).collect();
+        Ok(averages(&images))
     }
 
     /// Forgets all images.
     pub fn reset(&mut self) {
         self.images.clear();
+    }
+}
+
+/// Refuses what are no detections and objects.
+fn check(found: &Detections, there: &Objects) -> Result<()> {
+    let n = found.boxes.len();
+    let m = there.boxes.len();
+    let given = |list: usize| list == 0 || list == m;
+    if found.scores.len() != n
+        || found.labels.len() != n
+        || there.labels.len() != m
+        || !given(there.crowd.len())
+        || !given(there.areas.len())
+    {
+        let cause = format!(
+            "{n} detections with {} scores and {} labels, and {m} objects with {} labels, {} crowds and {} areas",
+            found.scores.len(),
+            found.labels.len(),
+            there.labels.len(),
+            there.crowd.len(),
+            there.areas.len()
+        );
+        return Err(Error::argument(cause, "give a score and a label for each box"));
+    }
+    let is_box = |b: &&[f64; 4]| b.iter().all(|x| x.is_finite()) && b[2] >= b[0] && b[3] >= b[1];
+    if let Some(wrong) = found.boxes.iter().chain(&there.boxes).find(|b| !is_box(b)) {
+        return Err(Error::argument(format!("a box with the corners {wrong:?}"), "give x1, y1, x2, y2 with x1 <= x2 and y1 <= y2"));
+    }
+    if let Some(wrong) = found.scores.iter().chain(&there.areas).find(|x| !x.is_finite()) {
+        return Err(Error::argument(format!("a score or area of {wrong}"), "give finite numbers"));
+    }
+    Ok(())
+}
+
+fn averages(all: &[&(Detections, Objects)]) -> AveragePrecision {
+    let classes: BTreeSet<i64> = all.iter().flat_map(|(found, there)| found.labels.iter().chain(&there.labels)).copied().collect();
+    let mut per_class = BTreeMap::new();
+    let mut precisions = [const { Vec::new() }; 4];
+    let mut recalls = [const { Vec::new() }; 6];
+    for class in classes {
+        for (i, range) in [ALL, SMALL, MEDIUM, LARGE].into_iter().enumerate() {
+            let images: Vec<Matched> = all.iter().filter_map(|(found, there)| matched(found, there, class, range)).collect();
+            if let Some((precision, recall)) = curve(&images, MOST) {
+                if i == 0 {
+                    per_class.insert(class, precision.iter().sum::<f64>() / THRESHOLDS as f64);
+                    recalls[0].extend(curve(&images, 1).map(|(_, recall)| recall));
+                    recalls[1].extend(curve(&images, 10).map(|(_, recall)| recall));
+                }
+                precisions[i].push(precision);
+                recalls[2 + i].push(recall);
+            }
+        }
+    }
+    // Each class and threshold counts alike.
+    let mean = |of: &[[f64; THRESHOLDS]]| of.iter().flatten().sum::<f64>() / (of.len() * THRESHOLDS) as f64;
+    let at = |threshold: usize| precisions[0].iter().map(|precision| precision[threshold]).sum::<f64>() / precisions[0].len() as f64;
+    AveragePrecision {
+        map: mean(&precisions[0]),
+        map_50: at(0),
+        map_75: at(5),
+        map_small: mean(&precisions[1]),
+        map_medium: mean(&precisions[2]),
+        map_large: mean(&precisions[3]),
+        recall_1: mean(&recalls[0]),
+        recall_10: mean(&recalls[1]),
+        recall_100: mean(&recalls[2]),
+        recall_small: mean(&recalls[3]),
+        recall_medium: mean(&recalls[4]),
+        recall_large: mean(&recalls[5]),
+        per_class,
     }
 }
 

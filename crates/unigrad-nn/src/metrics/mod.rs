@@ -2,7 +2,7 @@
 //!
 //! In: predictions and targets, batch by batch. Out: a number, when it is asked for.
 //! Always: what is summed up stays on the device, and an update waits for nothing: the first read waits. Counts are exact; sums of floats are kept
-//! batch by batch and added in `f64`. A metric of no examples is NaN.
+//! batch by batch and added in `f64`. A metric of no examples is NaN. Those of boxes keep handles of tensors, and those of texts count on the host, where texts are.
 //!
 //! ```
 //! # unigrad_device::register(unigrad_cpu::CpuDriver::default());
@@ -29,7 +29,7 @@ pub use confusion::Confusion;
 pub use detection::{AveragePrecision, Detections, MeanAveragePrecision, Objects, box_iou, mask_iou};
 pub use ranking::{PrAuc, RocAuc};
 pub use regression::{LogLoss, Mae, Mape, Mse, Perplexity, R2, Rmse};
-pub use text::{bleu, rouge_l};
+pub use text::{Bleu, RougeL, Smoothing, bleu, rouge_l};
 
 use crate::error::{Error, Result};
 use unigrad_tensor::{DType, Tensor, no_grad};

@@ -264,8 +264,8 @@ impl PyMeanAveragePrecision {
     }
 
     /// What COCO's program prints, by name, and the average of each class.
-    fn value(&self, py: Python<'_>) -> (BTreeMap<&'static str, f64>, BTreeMap<i64, f64>) {
-        let value = py.released(|| self.lock().value());
+    fn value(&self, py: Python<'_>) -> PyResult<(BTreeMap<&'static str, f64>, BTreeMap<i64, f64>)> {
+        let value = py.released(|| self.lock().value()).or_raise(py)?;
         let named = BTreeMap::from([
             ("map", value.map),
             ("map_50", value.map_50),
@@ -280,7 +280,7 @@ impl PyMeanAveragePrecision {
             ("mar_medium", value.recall_medium),
             ("mar_large", value.recall_large),
         ]);
-        (named, value.per_class)
+        Ok((named, value.per_class))
     }
 
     fn reset(&self) {

@@ -43,16 +43,29 @@ pub(super) struct ArrayForm {
     scale: f64,
     /// How many tokens it knows, if they are tokens.
     n_tokens: Option<usize>,
-    /// Classes, numbered; 0 where a number is answered.
+    /// Classes, numbered; 0 where numbers are answered.
     pub(super) n_classes: usize,
+    /// How many numbers, if they are numbers.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    n_numbers: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(n: &usize) -> bool {
+    *n == 1
 }
 
 impl ArrayForm {
-    /// The string of a model file; none where an answer is several numbers, which no line has.
-    fn metadata(&self, n_outputs: usize) -> Result<Vec<(String, String)>> {
-        if self.n_classes == 0 && n_outputs != 1 {
-            return Ok(Vec::new());
-        }
+    /// Outputs that a network has for it.
+    pub(super) fn n_outputs(&self) -> usize {
+        if self.n_classes == 0 { self.n_numbers } else { self.n_classes }
+    }
+
+    /// The string of a model file.
+    fn metadata(&self) -> Result<Vec<(String, String)>> {
         let text = serde_json::to_string(self).map_err(|error| Error::Internal(format!("a form of arrays as JSON: {error}")))?;
         Ok(vec![(ARRAYS.to_owned(), text)])
     }
@@ -259,7 +272,8 @@ fn pair(
     let (targets, n_outputs, loss) = answers(targets, of_targets)?;
     let shape = array.shape[1..].to_vec();
     let n_classes = if targets.dtype == DType::I64 { n_outputs } else { 0 };
-    let form = ArrayForm { kind, shape: shape.clone(), scale, n_tokens, n_classes };
+    let n_numbers = if n_classes == 0 { n_outputs } else { 1 };
+    let form = ArrayForm { kind, shape: shape.clone(), scale, n_tokens, n_classes, n_numbers };
     Ok(Prepared {
         note: format!("{}: {n} examples {shape:?}", of_inputs.display()),
         samples: Arc::new(Arrays::new(array, targets)?),
@@ -269,7 +283,7 @@ fn pair(
         n_outputs,
         n_tokens,
         loss,
-        metadata: form.metadata(n_outputs)?,
+        metadata: form.metadata()?,
     })
 }
 

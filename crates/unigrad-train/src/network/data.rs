@@ -241,7 +241,7 @@ pub struct Prepared {
     pub labels: Option<Vec<usize>>,
     /// Of one example.
     pub shape: Vec<usize>,
-    /// Classes, or 1 for a number.
+    /// Classes, or how many numbers.
     pub n_outputs: usize,
     /// Different tokens, where the inputs are tokens.
     pub n_tokens: Option<usize>,

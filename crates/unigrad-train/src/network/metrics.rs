@@ -99,10 +99,18 @@ fn made<M: Metric + 'static>(make: impl Fn() -> M + 'static) -> MakeMetric {
     Box::new(move || Box::new(make()))
 }
 
+/// The axis of a batch's scores that has the classes, and how many there are: as the loss takes them, on axis 1, but for a language model's, on the last.
+fn classes_of(loss: &LossSpec, output: &[usize]) -> (isize, Option<usize>) {
+    match (loss, output) {
+        (LossSpec::TokenCrossEntropy { .. }, _) | (_, [] | [_]) => (-1, output.last().copied()),
+        (_, [classes, ..]) => (1, Some(*classes)),
+    }
+}
+
 /// The accuracy of a network's kind of answers.
-fn accuracy(task: Task) -> Option<MakeMetric> {
+fn accuracy(task: Task, axis: isize) -> Option<MakeMetric> {
     match task {
-        Task::Classes | Task::LogClasses => Some(made(Accuracy::default)),
+        Task::Classes | Task::LogClasses => Some(made(move || Accuracy::default().classes_on(axis))),
         Task::Binary => Some(made(BinaryAccuracy::of_logits)),
         Task::Probabilities => Some(made(BinaryAccuracy::of_probabilities)),
         Task::Numbers => None,
@@ -113,20 +121,22 @@ fn accuracy(task: Task) -> Option<MakeMetric> {
 pub(super) fn usual(architecture: &Architecture, output: &[usize]) -> Vec<MakeMetric> {
     match architecture.loss.task() {
         Task::Numbers => vec![made(Mae::default)],
-        // Scores of classes are not on the last axis.
+        // Labels of pixels may be of no class, which only counts of classes leave out.
         Task::Classes | Task::LogClasses if output.len() != 1 && !matches!(architecture.loss, LossSpec::TokenCrossEntropy { .. }) => {
             Vec::new()
         }
-        task => accuracy(task).into_iter().collect(),
+        task => accuracy(task, classes_of(&architecture.loss, output).0).into_iter().collect(),
     }
 }
 
 impl MetricSpec {
-    /// What measures answers of this kind, whose shape is `output`.
-    pub(super) fn make(&self, task: Task, output: &[usize]) -> Result<MakeMetric> {
+    /// What measures answers that are trained by this loss, of shape `output`.
+    pub(super) fn make(&self, loss: &LossSpec, output: &[usize]) -> Result<MakeMetric> {
+        let task = loss.task();
+        let (axis, n_classes) = classes_of(loss, output);
         let classes = |settings: &ClassSettings, score: Score| -> Result<MakeMetric> {
-            let n = match (task, output.last()) {
-                (Task::Classes | Task::LogClasses, Some(&n)) => n,
+            let n = match (task, n_classes) {
+                (Task::Classes | Task::LogClasses, Some(n)) => n,
                 _ => {
                     return Err(Error::argument(
                         "a score of classes, and the network answers no classes",
@@ -138,10 +148,10 @@ impl MetricSpec {
                 return Err(Error::argument(format!("a score of class {class}, and there are {n}"), "name one of the classes"));
             }
             let average = settings.of();
-            Ok(made(move || ClassScore::new(score, average, n)))
+            Ok(made(move || ClassScore::new(score, average, n).classes_on(axis)))
         };
         Ok(match self {
-            MetricSpec::Accuracy => accuracy(task)
+            MetricSpec::Accuracy => accuracy(task, axis)
                 .ok_or_else(|| Error::argument("the metric `accuracy` of a network that answers numbers", "use `mae`, `rmse` or `r2`"))?,
             MetricSpec::TopK { k: 0 } => return Err(Error::argument("the metric `top_k` with a `k` of 0", "use a number from 1 up")),
             MetricSpec::TopK { k } => {

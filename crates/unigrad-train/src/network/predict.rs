@@ -1,6 +1,6 @@
 //! Predictions of a model file for the kind of data that it learned from: tables, image files, arrays, texts of classes. What continues texts is `writer.rs`.
 //!
-//! In: a network whose file says how its data were encoded. Out: answers in the data's own words: classes by name, numbers in their own unit.
+//! In: a network whose file says how its data were encoded. Out: answers in the data's own words: classes by name, numbers in their own units, one or several.
 //! Always: data pass the encoding that was learned; what it does not know is an error with file and line.
 
 use super::{ARRAYS, IMAGES, ImageForm, Network, TABLE, TEXTS, Task, TextForm, VOCABULARY, arrays::ArrayForm};
@@ -24,6 +24,8 @@ pub enum Answer {
     },
     /// A number, in the unit of the data.
     Number(f64),
+    /// Several, in the order of [`Predictor::columns`], each in its own unit.
+    Numbers(Vec<f64>),
 }
 
 enum Form {
@@ -67,7 +69,7 @@ impl Predictor {
         let (form, outputs) = match (network.metadata(TABLE), network.metadata(IMAGES), of_texts) {
             (Some(table), ..) => {
                 let schema = TableSchema::from_json(table, path)?;
-                let outputs = schema.classes().len().max(1);
+                let outputs = schema.n_outputs().max(1);
                 if network.input_shape() != [schema.n_features()] {
                     return Err(wrong(format!(
                         "takes inputs {:?}, and its table has {} features",
@@ -107,12 +109,15 @@ impl Predictor {
                 if network.input_shape() != form.shape {
                     return Err(wrong(format!("takes inputs {:?}, and arrays {:?}", network.input_shape(), form.shape)));
                 }
-                let outputs = form.n_classes.max(1);
+                let outputs = form.n_outputs();
                 (Form::Arrays(form), outputs)
             }
         };
-        if network.output_shape() != [outputs] {
-            return Err(wrong(format!("has {:?} outputs, and its data have {outputs}", network.output_shape())));
+        // Numbers may lie on several axes; a line of answers has them one after the other.
+        let numbers = matches!(&form, Form::Arrays(form) if form.n_classes == 0);
+        let found = network.output_shape();
+        if found != [outputs] && !(numbers && found.iter().product::<usize>() == outputs) {
+            return Err(wrong(format!("has {found:?} outputs, and its data have {outputs}")));
         }
         Ok(Predictor { network, form })
     }
@@ -127,6 +132,15 @@ impl Predictor {
         }
     }
 
+    /// The names of the numbers of an answer, in its order: a table's columns, and `number 1` and so on for arrays. Empty where answers are classes.
+    pub fn columns(&self) -> Vec<String> {
+        match &self.form {
+            Form::Table(schema) if schema.classes().is_empty() => schema.target_names().into_iter().map(str::to_owned).collect(),
+            Form::Arrays(form) if form.n_classes == 0 => (1..=form.n_outputs()).map(|at| format!("number {at}")).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The answers to a table's rows. The column of the target may be there or not.
     pub fn table(&mut self, path: impl AsRef<Path>, options: &CsvOptions) -> Result<Vec<Answer>> {
         let path = path.as_ref();
@@ -138,7 +152,7 @@ impl Predictor {
             return Ok(Vec::new());
         }
         let (features, classes, schema) = (schema.features(&csv)?, schema.classes().to_vec(), schema.clone());
-        self.answers(&features, &classes, |x| schema.unscale(x))
+        self.answers(&features, &classes, |row| schema.unscale_all(row))
     }
 
     /// The answers to image files.
@@ -159,7 +173,7 @@ impl Predictor {
                 let picture = form.apply(Picture::read(path, &form.decoding())?, &mut Rng::new(0, 0))?;
                 all.bytes.extend(picture.to_tensor().bytes);
             }
-            answers.extend(self.answers(&all, &form.classes, |x| x)?);
+            answers.extend(self.answers(&all, &form.classes, |_| ())?);
         }
         Ok(answers)
     }
@@ -175,7 +189,7 @@ impl Predictor {
             ));
         };
         let (inputs, classes) = (form.read(path)?, (0..form.n_classes).map(|class| class.to_string()).collect::<Vec<_>>());
-        self.answers(&inputs, &classes, |x| x)
+        self.answers(&inputs, &classes, |_| ())
     }
 
     /// The answers to texts. Tokens that the model does not know count as unknown ones; a text of nothing else is an error.
@@ -198,13 +212,22 @@ impl Predictor {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        self.answers(&unigrad_data::array(&tokens, &[texts.len(), length])?, &classes, |x| x)
+        self.answers(&unigrad_data::array(&tokens, &[texts.len(), length])?, &classes, |_| ())
     }
 
-    fn answers(&mut self, inputs: &HostTensor, classes: &[String], unscale: impl Fn(f64) -> f64) -> Result<Vec<Answer>> {
+    fn answers(&mut self, inputs: &HostTensor, classes: &[String], unscale: impl Fn(&mut [f64])) -> Result<Vec<Answer>> {
         let values = self.network.predict_probabilities(inputs)?.to_vec::<f32>()?;
         if classes.is_empty() || self.network.architecture().loss.task() == Task::Numbers {
-            return Ok(values.into_iter().map(|x| Answer::Number(unscale(f64::from(x)))).collect());
+            let numbers = |row: &[f32]| {
+                let mut row: Vec<f64> = row.iter().map(|x| f64::from(*x)).collect();
+                unscale(&mut row);
+                match row[..] {
+                    [number] => Answer::Number(number),
+                    _ => Answer::Numbers(row),
+                }
+            };
+            let n_outputs = self.network.output_shape().iter().product::<usize>().max(1);
+            return Ok(values.chunks(n_outputs).map(numbers).collect());
         }
         let best = |row: &[f32]| {
             let first = (0, f32::NEG_INFINITY);

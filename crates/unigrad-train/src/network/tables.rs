@@ -3,8 +3,11 @@
 //! In: the section `[data.csv]` of a configuration file, or a command's arguments. Out: encoded rows, and the encoding that a model keeps.
 
 use super::{LossSpec, data::Prepared};
-use serde::Deserialize;
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, SeqAccess, Visitor},
+};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 use unigrad_data::{Arrays, Categories, ColumnType, Csv, CsvOptions, Missing, TableOptions, TableSchema, Task as TableTask, Unknown};
 use unigrad_nn::{Error, HostTensor, Result, random::Rng};
 
@@ -19,8 +22,9 @@ const ROWS: u64 = 1 << 58;
 pub struct CsvData {
     /// The file.
     pub file: PathBuf,
-    /// The column to be answered.
-    pub target: String,
+    /// The column to be answered, or several columns of numbers: `target = "price"`, `target = ["price", "weight"]`.
+    #[serde(rename = "target", deserialize_with = "one_or_several")]
+    pub targets: Vec<String>,
     /// `classification` or `regression`; guessed from the column without it.
     #[serde(default)]
     pub task: Option<TableTask>,
@@ -57,7 +61,7 @@ pub struct CsvData {
     /// Whether numbers are scaled to mean 0 and variance 1.
     #[serde(default = "yes")]
     pub standardize: bool,
-    /// Likewise the number to be answered; answers are in its own unit either way.
+    /// Likewise the numbers to be answered; answers are in their own units either way.
     #[serde(default = "yes")]
     pub standardize_target: bool,
     /// Whether `nan` is a cell without a value; otherwise it is an error.
@@ -75,11 +79,36 @@ fn yes() -> bool {
     true
 }
 
+/// A name, or a list of names.
+fn one_or_several<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<String>, D::Error> {
+    struct Names;
+    impl<'de> Visitor<'de> for Names {
+        type Value = Vec<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the name of a column, or a list of names")
+        }
+
+        fn visit_str<E: de::Error>(self, name: &str) -> std::result::Result<Vec<String>, E> {
+            Ok(vec![name.to_owned()])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> std::result::Result<Vec<String>, A::Error> {
+            let mut all = Vec::new();
+            while let Some(name) = names.next_element()? {
+                all.push(name);
+            }
+            if all.is_empty() { Err(de::Error::invalid_length(0, &self)) } else { Ok(all) }
+        }
+    }
+    deserializer.deserialize_any(Names)
+}
+
 impl Default for CsvData {
     fn default() -> CsvData {
         CsvData {
             file: PathBuf::new(),
-            target: String::new(),
+            targets: Vec::new(),
             task: None,
             ignore: Vec::new(),
             delimiter: None,
@@ -124,8 +153,8 @@ impl CsvData {
     }
 
     fn table_options(&self) -> TableOptions {
-        let mut options =
-            TableOptions::new().target(&self.target).standardize(self.standardize).standardize_target(self.standardize_target);
+        let mut options = TableOptions::new().standardize(self.standardize).standardize_target(self.standardize_target);
+        options = self.targets.iter().fold(options, |options, column| options.target(column));
         if let Some(task) = self.task {
             options = options.task(task);
         }
@@ -152,6 +181,13 @@ impl CsvData {
     /// Reads and encodes it: numbers get mean 0 and variance 1 over all rows, categories a feature each, unless it says otherwise.
     pub fn read(&self, seed: u64) -> Result<Prepared> {
         let csv = Csv::read(&self.file, &self.options()?)?;
+        if self.targets.is_empty() {
+            return Err(Error::format(
+                &self.file,
+                "no target is named: there is nothing to learn",
+                "name the column that is to be answered",
+            ));
+        }
         let schema = TableSchema::fit(&csv, &self.table_options())?;
         let (mut inputs, mut targets) = (schema.features(&csv)?, schema.targets(&csv)?);
         let n = csv.n_rows();
@@ -160,22 +196,22 @@ impl CsvData {
             (inputs, targets) = (reordered(&inputs, &order), reordered(&targets, &order));
         }
         // One number is an output of one unit.
-        if schema.task() != Some(TableTask::Classification) {
+        if schema.task() != Some(TableTask::Classification) && targets.shape.len() == 1 {
             targets.shape.push(1);
         }
-        let (n_outputs, loss, answer) = match schema.task() {
-            Some(TableTask::Classification) => {
-                (schema.classes().len(), LossSpec::cross_entropy(), format!("one of {} classes", schema.classes().len()))
-            }
-            _ => (1, LossSpec::Mse, "a number".to_owned()),
+        let n_outputs = schema.n_outputs();
+        let (loss, answer) = match schema.task() {
+            Some(TableTask::Classification) => (LossSpec::cross_entropy(), format!("is one of {n_outputs} classes")),
+            _ if n_outputs > 1 => (LossSpec::Mse, "are numbers".to_owned()),
+            _ => (LossSpec::Mse, "is a number".to_owned()),
         };
+        let names: Vec<String> = schema.target_names().iter().map(|name| format!("`{}`", unigrad_device::printable(name))).collect();
         if n_outputs == 1 && schema.task() == Some(TableTask::Classification) {
-            let cause = format!("column `{}` has one class only: there is nothing to learn", unigrad_device::printable(&self.target));
+            let cause = format!("column {} has one class only: there is nothing to learn", names.join(", "));
             return Err(Error::format(&self.file, cause, "name a column whose values differ"));
         }
-        let target = unigrad_device::printable(&self.target);
         Ok(Prepared {
-            note: format!("{}: {n} rows, {} features; `{target}` is {answer}", self.file.display(), schema.n_features()),
+            note: format!("{}: {n} rows, {} features; {} {answer}", self.file.display(), schema.n_features(), names.join(", ")),
             shape: inputs.shape[1..].to_vec(),
             samples: Arc::new(Arrays::new(inputs, targets)?),
             labels: None,

@@ -339,7 +339,7 @@ impl TrainingConfig {
         let (loss, output) = (&network.architecture.loss, &network.output);
         trainer.metrics = match &self.metrics {
             None => metrics::usual(&network.architecture, output),
-            Some(all) => all.iter().map(|metric| metric.make(loss.task(), output)).collect::<Result<_>>()?,
+            Some(all) => all.iter().map(|metric| metric.make(loss, output)).collect::<Result<_>>()?,
         };
         let per_epoch = n_batches.div_ceil(self.accumulate) as u64;
         let mut steps = per_epoch.saturating_mul(self.max_epochs as u64);
