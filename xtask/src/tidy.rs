@@ -15,6 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("unigrad-ir", &["unigrad-scalar"]),
     ("unigrad-device", &["unigrad-kernel"]),
     ("unigrad-gpu", &["unigrad-device", "unigrad-ir"]),
+    ("unigrad-loader", &[]),
     ("unigrad-nvml", &["unigrad-device"]),
     ("unigrad-plan", &["unigrad-graph", "unigrad-kernel"]),
     ("unigrad-tensor", &["unigrad-plan", "unigrad-device"]),
@@ -33,7 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 /// Stands for every crate under `crates/drivers/`; what these may use.
 const DRIVERS: &str = "drivers";
-const DRIVERS_USE: &[&str] = &["unigrad-device", "unigrad-gpu", "unigrad-nvml"];
+const DRIVERS_USE: &[&str] = &["unigrad-device", "unigrad-gpu", "unigrad-loader", "unigrad-nvml"];
 
 /// Words that name a backend. In code and in messages they belong to its driver.
 const BACKENDS: &[&str] = &["cuda", "cudnn", "cublas", "nvrtc", "nccl", "opencl", "metal", "wgpu", "vulkan", "hip", "rocm", "unigrad_cpu"];
