@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 MODULES = [
-    "_files", "amp", "data", "data.transforms", "metrics", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.parametrizations", "nn.utils.rnn", "optim",
+    "_files", "amp", "data", "data.transforms", "metrics", "nn", "nn.functional", "nn.init", "nn.memory", "nn.models", "nn.utils", "nn.utils.parametrizations", "nn.utils.rnn", "optim",
     "optim.lr_scheduler", "optim.swa_utils", "profile", "train",
 ]  # fmt: skip
 

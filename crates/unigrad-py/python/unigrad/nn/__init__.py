@@ -6,7 +6,7 @@
 (5, 1)
 """
 
-from . import functional, init, utils
+from . import functional, init, memory, models, utils
 from .activations import *  # noqa: F403
 from .activations import __all__ as _activations
 from .attention import *  # noqa: F403
@@ -29,7 +29,7 @@ from .windows import *  # noqa: F403
 from .windows import __all__ as _windows
 
 __all__ = sorted(
-    ["Buffer", "Module", "Parameter", "functional", "init", "utils"]
+    ["Buffer", "Module", "Parameter", "functional", "init", "memory", "models", "utils"]
     + _activations
     + _attention
     + _containers
