@@ -3,6 +3,8 @@
 import json
 import math
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,18 @@ def test_models_give_pytorchs_logits():
             expected = theirs(x).flatten().tolist()
         assert ours(ug.tensor(x.numpy())).flatten().tolist() == pytest.approx(expected, abs=1e-5)
         theirs.load_state_dict({name: torch.from_numpy(value.numpy()) for name, value in ours.state_dict().items()}, strict=True)
+
+
+def test_files_of_the_command_load(tmp_path):
+    (tmp_path / "text.txt").write_text("the quick brown fox jumps over the lazy dog\n" * 40)
+    sizes = ["--layers", "2", "--heads", "2", "--dim", "16", "--ctx", "8", "--batch", "2", "--steps", "2", "--sample", "1", "--device", "cpu"]
+    command = [sys.executable, "-m", "unigrad", "train", "gpt", "--text", "text.txt", "--out", ".", *sizes]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    weights = ug.load(tmp_path / "model.safetensors")
+    model = models.GPT(models.GPTConfig(weights["wte.weight"].shape[0], ctx=8, layers=2, heads=2, dim=16))
+    model.load_state_dict(weights, strict=True)
+    assert model.wte.weight.tolist() == weights["wte.weight"].tolist()
 
 
 def test_what_models_draw_begins_as_gpt2s():

@@ -6,7 +6,9 @@
 (5, 1)
 """
 
+from .. import _shown
 from . import functional, init, memory, models, utils
+from ._examples import EXAMPLES as _EXAMPLES
 from .activations import *  # noqa: F403
 from .activations import __all__ as _activations
 from .attention import *  # noqa: F403
@@ -40,3 +42,5 @@ __all__ = sorted(
     + _shapes
     + _windows
 )
+
+_shown.show(globals(), _EXAMPLES)
