@@ -15,6 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("unigrad-ir", &["unigrad-scalar"]),
     ("unigrad-device", &["unigrad-kernel"]),
     ("unigrad-gpu", &["unigrad-device", "unigrad-ir"]),
+    ("unigrad-loader", &[]),
     ("unigrad-nvml", &["unigrad-device"]),
     ("unigrad-plan", &["unigrad-graph", "unigrad-kernel"]),
     ("unigrad-tensor", &["unigrad-plan", "unigrad-device"]),
@@ -33,7 +34,7 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 /// Stands for every crate under `crates/drivers/`; what these may use.
 const DRIVERS: &str = "drivers";
-const DRIVERS_USE: &[&str] = &["unigrad-device", "unigrad-gpu", "unigrad-nvml"];
+const DRIVERS_USE: &[&str] = &["unigrad-device", "unigrad-gpu", "unigrad-loader", "unigrad-nvml"];
 
 /// Words that name a backend. In code and in messages they belong to its driver.
 const BACKENDS: &[&str] = &["cuda", "cudnn", "cublas", "nvrtc", "nccl", "opencl", "metal", "wgpu", "vulkan", "hip", "rocm", "unigrad_cpu"];
@@ -300,7 +301,8 @@ fn several(word: &str, files: &[(String, String)]) -> Option<String> {
             let line = line.trim_start();
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
             let kind = words.find(|word| !matches!(*word, "pub" | "crate" | "super" | "self" | "in"));
-            if !line.starts_with("//") && matches!(kind, Some("struct" | "enum" | "union" | "trait" | "type")) && words.next() == Some(word) {
+            if !line.starts_with("//") && matches!(kind, Some("struct" | "enum" | "union" | "trait" | "type")) && words.next() == Some(word)
+            {
                 places.push(format!("{path}:{}", number + 1));
             }
         }

@@ -88,6 +88,8 @@ fn trial(folder: &Path, python: &Path, what: impl FnOnce(&mut Command) -> &mut C
     let module = said(Command::new(&python).args(["-m", "unigrad", "devices", "--json"]).current_dir(folder)).unwrap_or_default();
     is_well &= check("the devices of the command", !named.is_empty() && devices(&command) == named, &named);
     is_well &= check("the same by python -m unigrad", !named.is_empty() && devices(&module) == named, "");
+    let alias = of("from micrograd_rs import Device, Value; print(Value(3.0, device=Device.cpu()).data)");
+    is_well &= check("micrograd by its other name", alias.as_deref() == Some("3.0"), alias.as_deref().unwrap_or("no answer"));
     // The first import compiles the Python files.
     let time = |program: &str| -> f64 {
         let once = || {

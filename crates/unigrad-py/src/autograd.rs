@@ -14,6 +14,11 @@ use unigrad::tensor::{Tensor, grad_allow_unused, grad_with};
 ///
 /// `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
 /// depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable.
+///
+/// >>> import unigrad
+/// >>> x = unigrad.tensor([3.0], requires_grad=True)
+/// >>> unigrad.grad((x * x).sum(), x)
+/// (tensor([6.], requires_grad=True),)
 #[pyfunction]
 #[pyo3(signature = (outputs, inputs, grad_outputs=None, *, allow_unused=false))]
 pub(crate) fn grad<'py>(
@@ -58,6 +63,10 @@ pub(crate) fn grad<'py>(
 }
 
 /// Whether what is computed now keeps a way for gradients.
+///
+/// >>> import unigrad
+/// >>> unigrad.grad_enabled()
+/// True
 #[pyfunction]
 pub(crate) fn grad_enabled() -> bool {
     unigrad::tensor::grad_enabled()

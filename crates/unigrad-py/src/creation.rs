@@ -75,16 +75,36 @@ macro_rules! filled {
 }
 filled!(
     /// Zeros.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.zeros(2)
+    /// tensor([0., 0.])
     zeros,
     /// Ones.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2, 3).shape
+    /// (2, 3)
     ones,
     /// Uniform random numbers from 0 (inclusive) to 1 (exclusive).
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.rand(2, 3).shape
+    /// (2, 3)
     rand,
     /// Normally distributed random numbers, of mean 0 and variance 1.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.randn(2, 3).shape
+    /// (2, 3)
     randn,
 );
 
 /// A tensor whose values are not set: zeros here.
+///
+/// >>> import unigrad
+/// >>> unigrad.empty(2, 3).shape
+/// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (*shape, size=None, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn empty(
@@ -99,6 +119,10 @@ pub(crate) fn empty(
 }
 
 /// One value everywhere.
+///
+/// >>> import unigrad
+/// >>> unigrad.full((2,), 7.0)
+/// tensor([7., 7.])
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn full(
@@ -133,6 +157,10 @@ pub(crate) fn full(
 }
 
 /// A matrix with ones on its diagonal.
+///
+/// >>> import unigrad
+/// >>> unigrad.eye(2).tolist()
+/// [[1.0, 0.0], [0.0, 1.0]]
 #[pyfunction]
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn eye(
@@ -148,6 +176,10 @@ pub(crate) fn eye(
 }
 
 /// `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+///
+/// >>> import unigrad
+/// >>> unigrad.arange(0, 10, 3)
+/// tensor([0, 3, 6, 9])
 #[pyfunction]
 #[pyo3(signature = (start, end=None, step=None, *, stop=None, dtype=None, device=None, requires_grad=false))]
 #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
@@ -185,6 +217,10 @@ pub(crate) fn arange(
 }
 
 /// `steps` numbers from `start` to `end`, both included, at equal distances.
+///
+/// >>> import unigrad
+/// >>> unigrad.linspace(0.0, 1.0, 5)
+/// tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
 #[pyfunction]
 #[pyo3(signature = (start, end, steps=100, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn linspace(
@@ -201,6 +237,10 @@ pub(crate) fn linspace(
 }
 
 /// `base` to the powers of `linspace`.
+///
+/// >>> import unigrad
+/// >>> unigrad.logspace(0.0, 2.0, 3)
+/// tensor([  1.,  10., 100.])
 #[pyfunction]
 #[pyo3(signature = (start, end, steps=100, base=10.0, *, dtype=None, device=None))]
 pub(crate) fn logspace(
@@ -217,6 +257,10 @@ pub(crate) fn logspace(
 }
 
 /// Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive).
+///
+/// >>> import unigrad
+/// >>> unigrad.randint(0, 10, (2, 3)).shape
+/// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (low, high=None, size=None, *, dtype=None, device=None))]
 pub(crate) fn randint(
@@ -239,6 +283,10 @@ pub(crate) fn randint(
 }
 
 /// The numbers from 0 to `n - 1` in random order.
+///
+/// >>> import unigrad
+/// >>> sorted(unigrad.randperm(4).tolist())
+/// [0, 1, 2, 3]
 #[pyfunction]
 #[pyo3(signature = (n, *, device=None))]
 pub(crate) fn randperm(py: Python<'_>, n: usize, device: Option<PyDevice>) -> PyResult<PyTensor> {
@@ -247,6 +295,10 @@ pub(crate) fn randperm(py: Python<'_>, n: usize, device: Option<PyDevice>) -> Py
 }
 
 /// Uniform random numbers from `low` to `high`.
+///
+/// >>> import unigrad
+/// >>> unigrad.uniform(-1.0, 1.0, (2, 3)).shape
+/// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (low, high, size, *, dtype=None, device=None))]
 pub(crate) fn uniform(
@@ -262,12 +314,23 @@ pub(crate) fn uniform(
 }
 
 /// Begins the random numbers of this process anew.
+///
+/// >>> import unigrad
+/// >>> unigrad.manual_seed(0)
+/// >>> first = unigrad.rand(2)
+/// >>> unigrad.manual_seed(0)
+/// >>> (unigrad.rand(2) == first).all().item()
+/// True
 #[pyfunction]
 pub(crate) fn manual_seed(seed: u64) {
     unigrad::tensor::manual_seed(seed);
 }
 
 /// Row and column of each element below a diagonal, and on it.
+///
+/// >>> import unigrad
+/// >>> unigrad.tril_indices(2, 2).tolist()
+/// [[0, 1, 1], [0, 0, 1]]
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
 pub(crate) fn tril_indices(
@@ -282,6 +345,10 @@ pub(crate) fn tril_indices(
 }
 
 /// Row and column of each element above a diagonal, and on it.
+///
+/// >>> import unigrad
+/// >>> unigrad.triu_indices(2, 2).tolist()
+/// [[0, 0, 1], [0, 1, 1]]
 #[pyfunction]
 #[pyo3(signature = (row, col, offset=0, *, dtype=None, device=None))]
 pub(crate) fn triu_indices(
@@ -313,6 +380,10 @@ fn of_list(py: Python<'_>, given: &[PyRef<'_, PyTensor>], op: impl FnOnce(&[&Ten
 }
 
 /// Tensors one after the other along an axis that they have.
+///
+/// >>> import unigrad
+/// >>> unigrad.concat([unigrad.ones(2), unigrad.zeros(1)])
+/// tensor([1., 1., 0.])
 #[pyfunction]
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn concat(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -320,6 +391,10 @@ pub(crate) fn concat(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>, dim: isi
 }
 
 /// Tensors of one shape one after the other along a new axis.
+///
+/// >>> import unigrad
+/// >>> unigrad.stack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).tolist()
+/// [[1, 2], [3, 4]]
 #[pyfunction]
 #[pyo3(signature = (tensors, dim=0, *, axis=None))]
 pub(crate) fn stack(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>, dim: isize, axis: Option<isize>) -> PyResult<PyTensor> {
@@ -337,18 +412,42 @@ macro_rules! of_lists {
 }
 of_lists!(
     /// Tensors side by side, along axis 1 (vectors along axis 0).
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.hstack([unigrad.tensor([1, 2]), unigrad.tensor([3])])
+    /// tensor([1, 2, 3])
     hstack,
     /// Tensors one below the other; vectors are rows.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.vstack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).shape
+    /// (2, 2)
     vstack,
     /// Tensors one behind the other, along axis 2.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.dstack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).shape
+    /// (1, 2, 2)
     dstack,
     /// Vectors as columns, beside matrices.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.column_stack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).tolist()
+    /// [[1, 3], [2, 4]]
     column_stack,
     /// The product of several matrices, in the order that costs least.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.multi_dot([unigrad.ones(2, 3), unigrad.ones(3, 4), unigrad.ones(4, 1)]).shape
+    /// (2, 1)
     multi_dot,
 );
 
 /// Matrices along the diagonal of one matrix, zeros elsewhere.
+///
+/// >>> import unigrad
+/// >>> unigrad.block_diag(unigrad.ones(1, 1), unigrad.tensor([[2.0, 3.0]])).tolist()
+/// [[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]]
 #[pyfunction]
 #[pyo3(signature = (*tensors))]
 pub(crate) fn block_diag(py: Python<'_>, tensors: Vec<PyRef<'_, PyTensor>>) -> PyResult<PyTensor> {

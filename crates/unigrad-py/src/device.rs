@@ -261,12 +261,25 @@ pub(crate) fn or_default(py: Python<'_>, device: Option<PyDevice>) -> PyResult<D
 }
 
 /// The device that tensors are made on where none is given: the CPU, unless `UNIGRAD_DEVICE` or `set_default_device` names another.
+///
+/// >>> import unigrad
+/// >>> unigrad.default_device() in unigrad.devices()
+/// True
 #[pyfunction]
 pub(crate) fn default_device(py: Python<'_>) -> PyResult<PyDevice> {
     default(py).map(PyDevice)
 }
 
 /// From now on tensors are made on this device where none is given. Returns the one before.
+///
+/// >>> import unigrad
+/// >>> before = unigrad.default_device()
+/// >>> unigrad.set_default_device("cpu")
+/// Device('cpu:0')
+/// >>> unigrad.zeros(1).device
+/// Device('cpu:0')
+/// >>> unigrad.set_default_device(before)
+/// Device('cpu:0')
 #[pyfunction]
 pub(crate) fn set_default_device(py: Python<'_>, device: PyDevice) -> PyResult<PyDevice> {
     let before = default(py)?;
@@ -275,6 +288,10 @@ pub(crate) fn set_default_device(py: Python<'_>, device: PyDevice) -> PyResult<P
 }
 
 /// The names of all devices of this machine that can be opened.
+///
+/// >>> import unigrad
+/// >>> unigrad.Device("cpu") in unigrad.devices()
+/// True
 #[pyfunction]
 pub(crate) fn devices(py: Python<'_>) -> Vec<String> {
     py.released(|| Device::all().devices.into_iter().map(|device| device.device()).collect())

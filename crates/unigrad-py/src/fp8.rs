@@ -16,6 +16,10 @@ use unigrad::tensor::{DType, DelayedScaling, Fp8Recipe, Fp8Scaling};
 /// The scale of a tensor is a power of two: by its own greatest absolute value, or, with `amax_history_len`, by the greatest of so many steps before;
 /// then a recipe has state, which `state_dict` gives and `load_state_dict` takes. `margin` makes scales smaller by so many powers of two.
 /// `stochastic_rounding` rounds gradients up or down at random. `dtype` is the half type of results and of everything else.
+///
+/// >>> import unigrad
+/// >>> unigrad.amp.Fp8Recipe(margin=1)
+/// Fp8Recipe(amax_history_len=None, margin=1, stochastic_rounding=False, dtype=bfloat16)
 #[pyclass(name = "Fp8Recipe", module = "unigrad", frozen)]
 pub(crate) struct PyFp8Recipe(pub(crate) Fp8Recipe);
 

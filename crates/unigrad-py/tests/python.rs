@@ -181,12 +181,12 @@ fn install(beside: &Path, environment: &Path) -> Result<(PathBuf, PathBuf), Stri
     let library = library.ok_or("cargo has built no library for Python")?;
     let folder = environment.join("package");
     let package = folder.join("unigrad");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/unigrad");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("python");
     let copy = || -> std::io::Result<()> {
-        if package.exists() {
-            fs::remove_dir_all(&package)?;
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
         }
-        copy_all(&source, &package)?;
+        copy_all(&source, &folder)?;
         let name = if cfg!(windows) { "_unigrad.pyd" } else { "_unigrad.abi3.so" };
         fs::copy(&library, package.join(name)).map(drop)
     };

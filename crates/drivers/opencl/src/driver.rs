@@ -5,9 +5,10 @@ use crate::{
     api::Api,
     backend::OpenClBackend,
     describe::Found,
+    installed,
     query::{self, Platform, name},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use unigrad_device::{Discovery, Driver, Error, OpenDevice};
 use unigrad_gpu::GpuDevice;
 
@@ -27,6 +28,9 @@ fn find() -> (Vec<Found>, Option<Problem>) {
         Ok(api) => api,
         Err(missing) => return (Vec::new(), Some((missing.cause, missing.help))),
     };
+    // Once: what is open stays open.
+    static APART: Once = Once::new();
+    APART.call_once(|| unigrad_loader::open_apart(installed::libraries));
     let vendors = "install the GPU vendor's OpenCL driver; its .icd file belongs into /etc/OpenCL/vendors";
     let platforms = match query::platforms(api) {
         Ok(platforms) => platforms,

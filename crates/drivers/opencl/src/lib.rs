@@ -9,6 +9,7 @@ mod api;
 mod backend;
 mod describe;
 mod driver;
+mod installed;
 mod launch;
 mod object;
 mod program;

@@ -58,6 +58,8 @@ async fn ask() -> Vec<Adapter> {
     if wgpu::Instance::enabled_backend_features().is_empty() {
         return Vec::new();
     }
+    #[cfg(all(unix, not(target_vendor = "apple")))]
+    unigrad_loader::open_apart(crate::installed::libraries);
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends: Backends::VULKAN | Backends::METAL | Backends::DX12 | Backends::BROWSER_WEBGPU,
         flags: wgpu::InstanceFlags::empty(),

@@ -9,6 +9,8 @@ mod adapters;
 mod backend;
 mod batch;
 mod capacity;
+#[cfg(all(unix, not(target_vendor = "apple")))]
+mod installed;
 mod marks;
 mod memory;
 mod overlap;

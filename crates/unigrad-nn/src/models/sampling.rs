@@ -50,6 +50,18 @@ impl Sampling {
 
     /// The index of a token. Of no logits: 0.
     pub fn choose(&self, logits: &[f32], rng: &mut Rng) -> usize {
+        self.choose_by(logits, || rng.uniform())
+    }
+
+    /// As [`Sampling::choose`], by a number from 0 to below 1, which is drawn if there is a choice.
+    ///
+    /// ```
+    /// # extern crate unigrad_nn as unigrad;
+    /// use unigrad::nn::models::Sampling;
+    /// let halves = [0.5f32.ln(), 0.5f32.ln()];
+    /// assert_eq!([0.2, 0.7].map(|number| Sampling::default().choose_by(&halves, || number)), [0, 1]);
+    /// ```
+    pub fn choose_by(&self, logits: &[f32], draw: impl FnOnce() -> f64) -> usize {
         let Some((best, top)) = logits.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) else { return 0 };
         if self.temperature <= 0.0 || !top.is_finite() {
             return best;
@@ -70,7 +82,7 @@ impl Sampling {
                 likeliest.truncate(enough.map_or(likeliest.len(), |at| at + 1));
             }
         }
-        let mut left = rng.uniform() * likeliest.iter().map(|(_, weight)| weight).sum::<f64>();
+        let mut left = draw() * likeliest.iter().map(|(_, weight)| weight).sum::<f64>();
         let chosen = likeliest.iter().find(|(_, weight)| {
             left -= weight;
             left < 0.0

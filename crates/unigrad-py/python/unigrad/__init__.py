@@ -120,12 +120,22 @@ for _name in dir(Tensor):
 
 
 def numel(x: Tensor) -> int:
-    """The number of elements."""
+    """The number of elements.
+
+    >>> import unigrad
+    >>> unigrad.numel(unigrad.ones(2, 3))
+    6
+    """
     return x.numel()
 
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: str = "ij") -> list[Tensor]:
-    """Grids of coordinates: a tensor for each vector, given one by one or as a list."""
+    """Grids of coordinates: a tensor for each vector, given one by one or as a list.
+
+    >>> import unigrad
+    >>> [x.tolist() for x in unigrad.meshgrid(unigrad.tensor([1, 2]), unigrad.tensor([3]))]
+    [[[1], [2]], [[3], [3]]]
+    """
     listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     return _unigrad.meshgrid(*listed, indexing=indexing)
 
@@ -288,7 +298,12 @@ inference_mode = no_grad
 
 
 def is_grad_enabled() -> bool:
-    """Whether what is computed now keeps a way for gradients."""
+    """Whether what is computed now keeps a way for gradients.
+
+    >>> import unigrad
+    >>> unigrad.is_grad_enabled()
+    True
+    """
     return grad_enabled()
 
 
@@ -328,42 +343,72 @@ from ._replay import replay  # noqa: E402
 
 
 def is_tensor(value: object) -> bool:
-    """Whether a value is a tensor."""
+    """Whether a value is a tensor.
+
+    >>> import unigrad
+    >>> unigrad.is_tensor(unigrad.ones(2)), unigrad.is_tensor([1.0])
+    (True, False)
+    """
     return isinstance(value, Tensor)
 
 
 def zeros_like(
     x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Zeros of a tensor's shape, dtype and device."""
+    """Zeros of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.zeros_like(unigrad.ones(2))
+    tensor([0., 0.])
+    """
     return zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
 def ones_like(
     x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Ones of a tensor's shape, dtype and device."""
+    """Ones of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.ones_like(unigrad.zeros(2))
+    tensor([1., 1.])
+    """
     return ones(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
 def full_like(
     x: Tensor, fill_value: float, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """One value everywhere, of a tensor's shape, dtype and device."""
+    """One value everywhere, of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.full_like(unigrad.zeros(2), 7.0)
+    tensor([7., 7.])
+    """
     return full(x.shape, fill_value, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
 def rand_like(
     x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Uniform random numbers of a tensor's shape, dtype and device."""
+    """Uniform random numbers of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.rand_like(unigrad.zeros(2, 3)).shape
+    (2, 3)
+    """
     return rand(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
 def randn_like(
     x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """Normally distributed random numbers of a tensor's shape, dtype and device."""
+    """Normally distributed random numbers of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.randn_like(unigrad.zeros(2, 3)).shape
+    (2, 3)
+    """
     return randn(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 

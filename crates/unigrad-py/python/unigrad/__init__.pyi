@@ -590,20 +590,40 @@ class enable_grad(no_grad):
 def float_power(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def floor_divide(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def full_like(x: Tensor, fill_value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """One value everywhere, of a tensor's shape, dtype and device."""
+    """One value everywhere, of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.full_like(unigrad.zeros(2), 7.0)
+    tensor([7., 7.])
+    """
     ...
 
 inf: builtins.float
 def is_grad_enabled() -> builtins.bool:
-    """Whether what is computed now keeps a way for gradients."""
+    """Whether what is computed now keeps a way for gradients.
+
+    >>> import unigrad
+    >>> unigrad.is_grad_enabled()
+    True
+    """
     ...
 
 def is_tensor(value: object) -> builtins.bool:
-    """Whether a value is a tensor."""
+    """Whether a value is a tensor.
+
+    >>> import unigrad
+    >>> unigrad.is_tensor(unigrad.ones(2)), unigrad.is_tensor([1.0])
+    (True, False)
+    """
     ...
 
 def meshgrid(*tensors: Tensor | Sequence[Tensor], indexing: builtins.str='ij') -> builtins.list[Tensor]:
-    """Grids of coordinates: a tensor for each vector, given one by one or as a list."""
+    """Grids of coordinates: a tensor for each vector, given one by one or as a list.
+
+    >>> import unigrad
+    >>> [x.tolist() for x in unigrad.meshgrid(unigrad.tensor([1, 2]), unigrad.tensor([3]))]
+    [[[1], [2]], [[3], [3]]]
+    """
     ...
 
 def mul(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
@@ -637,21 +657,41 @@ class no_grad:
         ...
 
 def numel(x: Tensor) -> builtins.int:
-    """The number of elements."""
+    """The number of elements.
+
+    >>> import unigrad
+    >>> unigrad.numel(unigrad.ones(2, 3))
+    6
+    """
     ...
 
 def ones_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """Ones of a tensor's shape, dtype and device."""
+    """Ones of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.ones_like(unigrad.zeros(2))
+    tensor([1., 1.])
+    """
     ...
 
 pi: builtins.float
 def pow(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def rand_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """Uniform random numbers of a tensor's shape, dtype and device."""
+    """Uniform random numbers of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.rand_like(unigrad.zeros(2, 3)).shape
+    (2, 3)
+    """
     ...
 
 def randn_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """Normally distributed random numbers of a tensor's shape, dtype and device."""
+    """Normally distributed random numbers of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.randn_like(unigrad.zeros(2, 3)).shape
+    (2, 3)
+    """
     ...
 
 def remainder(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
@@ -703,7 +743,12 @@ def where(condition: Tensor, input: Tensor | builtins.float | None=None, other: 
 def xlog1py(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def xlogy(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
 def zeros_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """Zeros of a tensor's shape, dtype and device."""
+    """Zeros of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.zeros_like(unigrad.ones(2))
+    tensor([0., 0.])
+    """
     ...
 
 empty_like = zeros_like

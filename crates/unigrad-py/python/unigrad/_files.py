@@ -76,6 +76,13 @@ def load(f, device=None, *, map_location=None, with_metadata=False, weights_only
     """The tensors of a file by name: safetensors (or the index of several), ``.pt``, NPY, NPZ; the format is told by the content.
 
     Of a PyTorch checkpoint dicts and lists become dotted names; nothing in it is run. With ``with_metadata`` also the texts beside the tensors.
+
+    >>> import os, tempfile
+    >>> import unigrad as ug
+    >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
+    >>> ug.save({"w": ug.tensor([1.0, 2.0])}, path)
+    >>> ug.load(path)["w"]
+    tensor([1., 2.])
     """
     device = map_location if device is None else device
     tensors, texts = _train.load_tensors(_path("f", f))

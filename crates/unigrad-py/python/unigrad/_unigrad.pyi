@@ -355,6 +355,10 @@ class Fp8Recipe:
     The scale of a tensor is a power of two: by its own greatest absolute value, or, with `amax_history_len`, by the greatest of so many steps before;
     then a recipe has state, which `state_dict` gives and `load_state_dict` takes. `margin` makes scales smaller by so many powers of two.
     `stochastic_rounding` rounds gradients up or down at random. `dtype` is the half type of results and of everything else.
+
+    >>> import unigrad
+    >>> unigrad.amp.Fp8Recipe(margin=1)
+    Fp8Recipe(amax_history_len=None, margin=1, stochastic_rounding=False, dtype=bfloat16)
     """
 
     def __new__(cls, /, *, amax_history_len: builtins.int | None=None, margin: builtins.int=0, stochastic_rounding: builtins.bool=False, dtype: DType | builtins.str | builtins.type | None=None) -> Fp8Recipe:
@@ -4806,6 +4810,10 @@ def _vmap(function: Any, inputs: Sequence[Tensor], in_dims: Sequence[builtins.in
 def arange(start: builtins.float, end: builtins.float | None=None, step: builtins.float | None=None, *, stop: builtins.float | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+
+    >>> import unigrad
+    >>> unigrad.arange(0, 10, 3)
+    tensor([0, 3, 6, 9])
     """
 
 def asarray(obj: Any, /, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, copy: builtins.bool | None=None, *, requires_grad: builtins.bool=False) -> Tensor:
@@ -4824,31 +4832,55 @@ def asarray(obj: Any, /, dtype: DType | builtins.str | builtins.type | None=None
 def block_diag(*tensors: Tensor) -> Tensor:
     """
     Matrices along the diagonal of one matrix, zeros elsewhere.
+
+    >>> import unigrad
+    >>> unigrad.block_diag(unigrad.ones(1, 1), unigrad.tensor([[2.0, 3.0]])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]]
     """
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """
     Vectors as columns, beside matrices.
+
+    >>> import unigrad
+    >>> unigrad.column_stack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).tolist()
+    [[1, 3], [2, 4]]
     """
 
 def concat(tensors: Sequence[Tensor], dim: builtins.int=0, *, axis: builtins.int | None=None) -> Tensor:
     """
     Tensors one after the other along an axis that they have.
+
+    >>> import unigrad
+    >>> unigrad.concat([unigrad.ones(2), unigrad.zeros(1)])
+    tensor([1., 1., 0.])
     """
 
 def default_device() -> Device:
     """
     The device that tensors are made on where none is given: the CPU, unless `UNIGRAD_DEVICE` or `set_default_device` names another.
+
+    >>> import unigrad
+    >>> unigrad.default_device() in unigrad.devices()
+    True
     """
 
 def devices() -> builtins.list[builtins.str]:
     """
     The names of all devices of this machine that can be opened.
+
+    >>> import unigrad
+    >>> unigrad.Device("cpu") in unigrad.devices()
+    True
     """
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """
     Tensors one behind the other, along axis 2.
+
+    >>> import unigrad
+    >>> unigrad.dstack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).shape
+    (1, 2, 2)
     """
 
 def einsum(equation: builtins.str, *operands: Tensor) -> Tensor:
@@ -4859,11 +4891,19 @@ def einsum(equation: builtins.str, *operands: Tensor) -> Tensor:
 def empty(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     A tensor whose values are not set: zeros here.
+
+    >>> import unigrad
+    >>> unigrad.empty(2, 3).shape
+    (2, 3)
     """
 
 def eye(n: builtins.int, m: builtins.int | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     A matrix with ones on its diagonal.
+
+    >>> import unigrad
+    >>> unigrad.eye(2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
 
 def from_dlpack(x: Any, /, *, device: Device | builtins.str | None=None, copy: builtins.bool | None=None) -> Tensor:
@@ -4897,6 +4937,10 @@ def from_numpy(array: Any, /) -> Tensor:
 def full(size: builtins.int | Sequence[builtins.int], fill_value: Tensor | builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     One value everywhere.
+
+    >>> import unigrad
+    >>> unigrad.full((2,), 7.0)
+    tensor([7., 7.])
     """
 
 def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], grad_outputs: Tensor | Sequence[Tensor] | None=None, *, allow_unused: builtins.bool=False) -> builtins.tuple[Tensor, ...]:
@@ -4905,31 +4949,59 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], 
 
     `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
     depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable.
+
+    >>> import unigrad
+    >>> x = unigrad.tensor([3.0], requires_grad=True)
+    >>> unigrad.grad((x * x).sum(), x)
+    (tensor([6.], requires_grad=True),)
     """
 
 def grad_enabled() -> builtins.bool:
     """
     Whether what is computed now keeps a way for gradients.
+
+    >>> import unigrad
+    >>> unigrad.grad_enabled()
+    True
     """
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """
     Tensors side by side, along axis 1 (vectors along axis 0).
+
+    >>> import unigrad
+    >>> unigrad.hstack([unigrad.tensor([1, 2]), unigrad.tensor([3])])
+    tensor([1, 2, 3])
     """
 
 def linspace(start: builtins.float | builtins.int, end: builtins.float | builtins.int, steps: builtins.int=100, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     `steps` numbers from `start` to `end`, both included, at equal distances.
+
+    >>> import unigrad
+    >>> unigrad.linspace(0.0, 1.0, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
 
 def logspace(start: builtins.float | builtins.int, end: builtins.float | builtins.int, steps: builtins.int=100, base: builtins.float | builtins.int=10.0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
     `base` to the powers of `linspace`.
+
+    >>> import unigrad
+    >>> unigrad.logspace(0.0, 2.0, 3)
+    tensor([  1.,  10., 100.])
     """
 
 def manual_seed(seed: builtins.int) -> None:
     """
     Begins the random numbers of this process anew.
+
+    >>> import unigrad
+    >>> unigrad.manual_seed(0)
+    >>> first = unigrad.rand(2)
+    >>> unigrad.manual_seed(0)
+    >>> (unigrad.rand(2) == first).all().item()
+    True
     """
 
 def meshgrid(*tensors: Tensor, indexing: builtins.str='ij') -> builtins.list[Tensor]:
@@ -4940,41 +5012,78 @@ def meshgrid(*tensors: Tensor, indexing: builtins.str='ij') -> builtins.list[Ten
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """
     The product of several matrices, in the order that costs least.
+
+    >>> import unigrad
+    >>> unigrad.multi_dot([unigrad.ones(2, 3), unigrad.ones(3, 4), unigrad.ones(4, 1)]).shape
+    (2, 1)
     """
 
 def ones(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     Ones.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).shape
+    (2, 3)
     """
 
 def rand(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     Uniform random numbers from 0 (inclusive) to 1 (exclusive).
+
+    >>> import unigrad
+    >>> unigrad.rand(2, 3).shape
+    (2, 3)
     """
 
 def randint(low: builtins.int, high: builtins.int | Sequence[builtins.int] | None=None, size: builtins.int | Sequence[builtins.int] | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
     Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive).
+
+    >>> import unigrad
+    >>> unigrad.randint(0, 10, (2, 3)).shape
+    (2, 3)
     """
 
 def randn(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     Normally distributed random numbers, of mean 0 and variance 1.
+
+    >>> import unigrad
+    >>> unigrad.randn(2, 3).shape
+    (2, 3)
     """
 
 def randperm(n: builtins.int, *, device: Device | builtins.str | None=None) -> Tensor:
     """
     The numbers from 0 to `n - 1` in random order.
+
+    >>> import unigrad
+    >>> sorted(unigrad.randperm(4).tolist())
+    [0, 1, 2, 3]
     """
 
 def set_default_device(device: Device | builtins.str) -> Device:
     """
     From now on tensors are made on this device where none is given. Returns the one before.
+
+    >>> import unigrad
+    >>> before = unigrad.default_device()
+    >>> unigrad.set_default_device("cpu")
+    Device('cpu:0')
+    >>> unigrad.zeros(1).device
+    Device('cpu:0')
+    >>> unigrad.set_default_device(before)
+    Device('cpu:0')
     """
 
 def stack(tensors: Sequence[Tensor], dim: builtins.int=0, *, axis: builtins.int | None=None) -> Tensor:
     """
     Tensors of one shape one after the other along a new axis.
+
+    >>> import unigrad
+    >>> unigrad.stack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).tolist()
+    [[1, 2], [3, 4]]
     """
 
 def tensor(data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
@@ -4991,24 +5100,44 @@ def tensor(data: Any, *, dtype: DType | builtins.str | builtins.type | None=None
 def tril_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
     Row and column of each element below a diagonal, and on it.
+
+    >>> import unigrad
+    >>> unigrad.tril_indices(2, 2).tolist()
+    [[0, 1, 1], [0, 0, 1]]
     """
 
 def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
     Row and column of each element above a diagonal, and on it.
+
+    >>> import unigrad
+    >>> unigrad.triu_indices(2, 2).tolist()
+    [[0, 0, 1], [0, 1, 1]]
     """
 
 def uniform(low: builtins.float | builtins.int, high: builtins.float | builtins.int, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
     Uniform random numbers from `low` to `high`.
+
+    >>> import unigrad
+    >>> unigrad.uniform(-1.0, 1.0, (2, 3)).shape
+    (2, 3)
     """
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """
     Tensors one below the other; vectors are rows.
+
+    >>> import unigrad
+    >>> unigrad.vstack([unigrad.tensor([1, 2]), unigrad.tensor([3, 4])]).shape
+    (2, 2)
     """
 
 def zeros(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     Zeros.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2)
+    tensor([0., 0.])
     """

@@ -17,7 +17,22 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 grad: Any
 class FunctionContext:
-    """What :class:`Function` keeps from forward to backward."""
+    """What :class:`Function` keeps from forward to backward.
+
+    >>> import unigrad as ug
+    >>> class Square(ug.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     def backward(ctx, gradient):
+    ...         (x,) = ctx.saved_tensors
+    ...         return gradient * 2 * x
+    >>> x = ug.tensor([3.0], requires_grad=True)
+    >>> Square.apply(x).sum().backward()
+    >>> x.grad
+    tensor([6.])"""
     needs_input_grad: Any
     def __init__(self, needs_input_grad: Any) -> None: ...
     def save_for_backward(self, *tensors: Any) -> Any:
@@ -36,7 +51,20 @@ class FunctionContext:
 class Function:
     """A function with its own gradient, as ``torch.autograd.Function``: ``forward(ctx, *args)`` and ``backward(ctx, *gradients)``, both static.
 
-    ``backward`` gets a gradient for each result and gives one, or ``None``, for each argument. Call it by ``apply``."""
+    ``backward`` gets a gradient for each result and gives one, or ``None``, for each argument. Call it by ``apply``.
+
+    >>> import unigrad as ug
+    >>> class Double(ug.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, gradient):
+    ...         return gradient * 2
+    >>> x = ug.ones(2, requires_grad=True)
+    >>> Double.apply(x).sum().backward()
+    >>> x.grad
+    tensor([2., 2.])"""
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
         """The results: a tensor, or a tuple of them. Its ops are not differentiated."""
@@ -50,7 +78,12 @@ class Function:
         """What the function gives for arguments: tensors, and values of any other kind."""
         ...
 class CustomFunction:
-    """See :func:`custom_function`."""
+    """See :func:`custom_function`.
+
+    >>> import unigrad as ug
+    >>> double = ug.custom_function(lambda x: x * 2, lambda inputs, output, dy: dy * 2)
+    >>> isinstance(double, ug.autograd.CustomFunction), double(ug.ones(2)).tolist()
+    (True, [2.0, 2.0])"""
     def __init__(self, forward: Callable[..., Any], backward: Any=None) -> None: ...
     def backward(self, function: Callable[..., Any]) -> Any:
         """Sets the gradient; a decorator."""

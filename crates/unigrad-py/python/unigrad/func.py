@@ -59,7 +59,12 @@ def _ones_like(x):
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of ``func`` and its value, which has one element; with ``has_aux``, ``(gradient, (value, aux))``."""
+    """A function that gives the gradient of ``func`` and its value, which has one element; with ``has_aux``, ``(gradient, (value, aux))``.
+
+    >>> import unigrad as ug
+    >>> ug.func.grad_and_value(lambda x: (x * x).sum())(ug.tensor([3.0]))
+    (tensor([6.]), tensor(9.))
+    """
     _must_call(func)
 
     @_functools.wraps(func)

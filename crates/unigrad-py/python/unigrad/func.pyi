@@ -16,7 +16,11 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 def grad_and_value(func: Callable[..., Any], argnums: builtins.int=0, has_aux: builtins.bool=False) -> Any:
-    """A function that gives the gradient of ``func`` and its value, which has one element; with ``has_aux``, ``(gradient, (value, aux))``."""
+    """A function that gives the gradient of ``func`` and its value, which has one element; with ``has_aux``, ``(gradient, (value, aux))``.
+
+    >>> import unigrad as ug
+    >>> ug.func.grad_and_value(lambda x: (x * x).sum())(ug.tensor([3.0]))
+    (tensor([6.]), tensor(9.))"""
     ...
 def grad(func: Callable[..., Any], argnums: builtins.int=0, has_aux: builtins.bool=False) -> Any:
     """A function that gives the gradient of ``func``, whose value has one element; with ``has_aux``, ``(gradient, aux)``.

@@ -7,7 +7,8 @@
 0.5
 """
 
-from . import _check
+from . import _check, _shown
+from ._metric_examples import EXAMPLES as _EXAMPLES
 from ._unigrad import _train
 
 __all__ = [
@@ -18,7 +19,12 @@ __all__ = [
 
 
 class Metric:
-    """What metrics share: ``update(prediction, target)`` batch by batch, ``compute()``, ``reset()``. What is counted stays on the device."""
+    """What metrics share: ``update(prediction, target)`` batch by batch, ``compute()``, ``reset()``. What is counted stays on the device.
+
+    >>> import unigrad as ug
+    >>> isinstance(ug.metrics.Accuracy(), ug.metrics.Metric)
+    True
+    """
 
     _kind = None
 
@@ -72,7 +78,14 @@ R2Score = _metric("R2Score", "r2", "The part of the targets' variance that is ex
 
 
 class BinaryAccuracy(Metric):
-    """The part of yes-or-no questions that are answered right, by logits, or by probabilities."""
+    """The part of yes-or-no questions that are answered right, by logits, or by probabilities.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.BinaryAccuracy()
+    >>> metric.update(ug.tensor([-1.0, 2.0]), ug.tensor([0, 1]))
+    >>> metric.compute()
+    1.0
+    """
 
     def __init__(self, probabilities=False):
         kind = "binary_accuracy_of_probabilities" if _check.flag("probabilities", probabilities) else "binary_accuracy"
@@ -80,7 +93,14 @@ class BinaryAccuracy(Metric):
 
 
 class TopKAccuracy(Metric):
-    """The part of examples whose label is among the ``k`` greatest scores."""
+    """The part of examples whose label is among the ``k`` greatest scores.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.TopKAccuracy(k=2)
+    >>> metric.update(ug.tensor([[0.1, 0.5, 0.4]]), ug.tensor([2]))
+    >>> metric.compute()
+    1.0
+    """
 
     def __init__(self, k=5):
         self.k = _check.positive("k", k)
@@ -95,25 +115,53 @@ class _ClassScore(Metric):
 
 
 class Precision(_ClassScore):
-    """Of what was called a class, the part that is: ``macro``, ``micro`` or ``weighted`` over classes, or of one class."""
+    """Of what was called a class, the part that is: ``macro``, ``micro`` or ``weighted`` over classes, or of one class.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.Precision(2)
+    >>> metric.update(ug.tensor([0, 1, 1]), ug.tensor([0, 1, 1]))
+    >>> metric.compute()
+    1.0
+    """
 
     _kind = "precision"
 
 
 class Recall(_ClassScore):
-    """Of what is a class, the part that was found."""
+    """Of what is a class, the part that was found.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.Recall(2)
+    >>> metric.update(ug.tensor([0, 1, 1]), ug.tensor([0, 1, 1]))
+    >>> metric.compute()
+    1.0
+    """
 
     _kind = "recall"
 
 
 class F1Score(_ClassScore):
-    """The harmonic mean of precision and recall."""
+    """The harmonic mean of precision and recall.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.F1Score(2)
+    >>> metric.update(ug.tensor([0, 1, 1]), ug.tensor([0, 1, 1]))
+    >>> metric.compute()
+    1.0
+    """
 
     _kind = "f1"
 
 
 class IoU(_ClassScore):
-    """Of what is a class or was called so, the part that is both."""
+    """Of what is a class or was called so, the part that is both.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.IoU(2)
+    >>> metric.update(ug.tensor([0, 1, 1]), ug.tensor([0, 1, 1]))
+    >>> metric.compute()
+    1.0
+    """
 
     _kind = "iou"
 
@@ -149,7 +197,15 @@ class ConfusionMatrix:
 
 
 class MeanAveragePrecision:
-    """Mean average precision of boxes, as COCO's program computes it."""
+    """Mean average precision of boxes, as COCO's program computes it.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.MeanAveragePrecision()
+    >>> box = ug.tensor([[0.0, 0.0, 10.0, 10.0]])
+    >>> metric.update(box, ug.tensor([0.9]), ug.tensor([1]), box, ug.tensor([1]))
+    >>> metric.compute()["map_50"]
+    0.9999999999999999
+    """
 
     def __init__(self):
         self._inner = _train.MeanAveragePrecision()
@@ -171,12 +227,22 @@ class MeanAveragePrecision:
 
 
 def box_iou(boxes1, boxes2):
-    """The overlap of each pair of boxes, ``[n, 4]`` and ``[m, 4]``, over what either covers: ``[n, m]``."""
+    """The overlap of each pair of boxes, ``[n, 4]`` and ``[m, 4]``, over what either covers: ``[n, m]``.
+
+    >>> import unigrad as ug
+    >>> ug.metrics.box_iou(ug.tensor([[0.0, 0.0, 2.0, 2.0]]), ug.tensor([[0.0, 0.0, 2.0, 1.0]]))
+    tensor([[0.5000]])
+    """
     return _train.box_iou(_check.tensor("boxes1", boxes1), _check.tensor("boxes2", boxes2))
 
 
 def mask_iou(masks1, masks2):
-    """The overlap of each pair of masks, ``[n, h, w]`` and ``[m, h, w]``: ``[n, m]``."""
+    """The overlap of each pair of masks, ``[n, h, w]`` and ``[m, h, w]``: ``[n, m]``.
+
+    >>> import unigrad as ug
+    >>> ug.metrics.mask_iou(ug.tensor([[[True, True]]]), ug.tensor([[[True, False]]]))
+    tensor([[0.5000]])
+    """
     return _train.mask_iou(_check.tensor("masks1", masks1), _check.tensor("masks2", masks2))
 
 
@@ -239,7 +305,14 @@ class _Texts:
 
 
 class BLEU(_Texts):
-    """BLEU over all texts."""
+    """BLEU over all texts.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.BLEU()
+    >>> metric.update("the cat is on the mat", "the cat is on the mat")
+    >>> metric.compute()
+    1.0
+    """
 
     def compute(self):
         """The number over all texts since the last reset."""
@@ -248,9 +321,19 @@ class BLEU(_Texts):
 
 
 class ROUGEL(_Texts):
-    """The mean of ROUGE-L over all texts."""
+    """The mean of ROUGE-L over all texts.
+
+    >>> import unigrad as ug
+    >>> metric = ug.metrics.ROUGEL()
+    >>> metric.update("a b c", "a b c")
+    >>> metric.compute()
+    1.0
+    """
 
     def compute(self):
         """The number over all texts since the last reset; NaN without any."""
         scores = [rouge_l(candidate, reference) for candidate, reference in self._pairs]
         return sum(scores) / len(scores) if scores else float("nan")
+
+
+_shown.show(globals(), _EXAMPLES)

@@ -177,6 +177,11 @@ class Value:
 class Module:
     """
     What has parameters.
+
+    >>> import unigrad
+    >>> model = unigrad.micrograd.MLP(2, [3, 1])
+    >>> isinstance(model, unigrad.micrograd.Module), len(model.parameters())
+    (True, 13)
     """
 
     def __new__(cls, /, *_args: Any, **_kwargs: Any) -> Module:

@@ -16,7 +16,14 @@ __all__ = ["Profile"]
 
 
 class Profile:
-    """Profiles what devices do inside of ``with``; afterwards ``print(profile.summary())``, ``profile.save("profile.html")``. One at a time in a process."""
+    """Profiles what devices do inside of ``with``; afterwards ``print(profile.summary())``, ``profile.save("profile.html")``. One at a time in a process.
+
+    >>> import unigrad as ug
+    >>> with ug.profile.Profile() as seen:
+    ...     _ = (ug.rand(10) + 1).sum().item()
+    >>> len(seen.events) > 0
+    True
+    """
 
     def __init__(self):
         self._inner = _train.Profiler()

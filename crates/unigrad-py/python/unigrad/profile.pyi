@@ -16,7 +16,13 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 class Profile:
-    """Profiles what devices do inside of ``with``; afterwards ``print(profile.summary())``, ``profile.save("profile.html")``. One at a time in a process."""
+    """Profiles what devices do inside of ``with``; afterwards ``print(profile.summary())``, ``profile.save("profile.html")``. One at a time in a process.
+
+    >>> import unigrad as ug
+    >>> with ug.profile.Profile() as seen:
+    ...     _ = (ug.rand(10) + 1).sum().item()
+    >>> len(seen.events) > 0
+    True"""
     def __init__(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *raised: Any) -> None: ...

@@ -14,13 +14,23 @@ __all__ = ["from_torch", "to_torch", "wrap"]
 
 @named
 def from_torch(tensor, /):
-    """A tensor that uses a PyTorch tensor's memory; see `unigrad.from_dlpack`. Gradients end here: `wrap` lets them through."""
+    """A tensor that uses a PyTorch tensor's memory; see `unigrad.from_dlpack`. Gradients end here: `wrap` lets them through.
+
+    >>> import torch, unigrad
+    >>> unigrad.torch.from_torch(torch.ones(2))
+    tensor([1., 1.])
+    """
     return _u.from_dlpack(tensor.detach())
 
 
 @named
 def to_torch(tensor, /):
-    """A PyTorch tensor that uses a tensor's memory, which is not to be written: ``to_torch(x).clone()`` may be. Gradients end here."""
+    """A PyTorch tensor that uses a tensor's memory, which is not to be written: ``to_torch(x).clone()`` may be. Gradients end here.
+
+    >>> import unigrad
+    >>> unigrad.torch.to_torch(unigrad.ones(2))
+    tensor([1., 1.])
+    """
     import torch
 
     return torch.from_dlpack(tensor.detach())

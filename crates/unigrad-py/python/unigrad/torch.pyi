@@ -16,10 +16,18 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 def from_torch(tensor: Tensor, /) -> Any:
-    """A tensor that uses a PyTorch tensor's memory; see `unigrad.from_dlpack`. Gradients end here: `wrap` lets them through."""
+    """A tensor that uses a PyTorch tensor's memory; see `unigrad.from_dlpack`. Gradients end here: `wrap` lets them through.
+
+    >>> import torch, unigrad
+    >>> unigrad.torch.from_torch(torch.ones(2))
+    tensor([1., 1.])"""
     ...
 def to_torch(tensor: Tensor, /) -> Any:
-    """A PyTorch tensor that uses a tensor's memory, which is not to be written: ``to_torch(x).clone()`` may be. Gradients end here."""
+    """A PyTorch tensor that uses a tensor's memory, which is not to be written: ``to_torch(x).clone()`` may be. Gradients end here.
+
+    >>> import unigrad
+    >>> unigrad.torch.to_torch(unigrad.ones(2))
+    tensor([1., 1.])"""
     ...
 def wrap(function: Callable[..., Any], /) -> Any:
     """A function of PyTorch tensors from one of unigrad tensors; PyTorch's gradients go through it.

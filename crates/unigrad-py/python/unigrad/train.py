@@ -30,6 +30,17 @@ __all__ = [
 class Callback:
     """What a program does beside the training: a class of one's own has some of these methods. Each gets the run's state: ``run.epoch``, ``run.step``,
     ``run.lr``, ``run.loss``, ``run.history``; ``run.stop(why)`` ends it. ``state_dict`` (texts by name) is kept in checkpoints.
+
+    >>> import unigrad as ug
+    >>> class Stop(ug.train.Callback):
+    ...     def on_step_end(self, run):
+    ...         run.stop('enough')
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> ug.Trainer(max_epochs=9, callbacks=[Stop()]).fit(model, ug.nn.MSELoss(), optimizer, batches).n_steps
+    1
     """
 
     def on_run_begin(self, run):
@@ -69,7 +80,17 @@ def _metric_name(metric):
 
 
 class EarlyStopping(_Native):
-    """Ends a run whose metric has not become better for ``patience`` values; with ``restore_best`` the best weights are put back."""
+    """Ends a run whose metric has not become better for ``patience`` values; with ``restore_best`` the best weights are put back.
+
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> run = ug.Trainer(max_epochs=9, callbacks=[ug.train.EarlyStopping(metric="loss", min_delta=100.0, patience=1)]).fit(model, ug.nn.MSELoss(), optimizer, batches)
+    >>> run.n_steps < 9
+    True
+    """
 
     def __init__(self, metric="val_loss", mode="min", patience=3, min_delta=0.0, restore_best=False):
         self.kind, self.metric, self.mode = "early_stopping", _metric_name(metric), _check.one_of("mode", mode, ("min", "max"))
@@ -78,7 +99,18 @@ class EarlyStopping(_Native):
 
 
 class KeepBest(_Native):
-    """Keeps the weights of the ``n`` best epochs in the run's folder."""
+    """Keeps the weights of the ``n`` best epochs in the run's folder.
+
+    >>> import tempfile
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> trainer = ug.Trainer(max_epochs=2, folder=tempfile.mkdtemp(), callbacks=[ug.train.KeepBest(metric='loss')])
+    >>> trainer.fit(model, ug.nn.MSELoss(), optimizer, batches).n_steps
+    2
+    """
 
     def __init__(self, metric="val_loss", mode="min", n=1):
         self.kind, self.metric, self.mode = "keep_best", _metric_name(metric), _check.one_of("mode", mode, ("min", "max"))
@@ -86,21 +118,52 @@ class KeepBest(_Native):
 
 
 class EMA(_Native):
-    """Exponential averages of the weights, which validation and the result use."""
+    """Exponential averages of the weights, which validation and the result use.
+
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> run = ug.Trainer(max_epochs=2, callbacks=[ug.train.EMA(0.9)]).fit(model, ug.nn.MSELoss(), optimizer, batches)
+    >>> run.n_steps
+    2
+    """
 
     def __init__(self, decay=0.999):
         self.kind, self.decay = "ema", _check.probability("decay", decay)
 
 
 class SWA(_Native):
-    """Equal averages of the weights from an epoch on, which validation and the result use."""
+    """Equal averages of the weights from an epoch on, which validation and the result use.
+
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> run = ug.Trainer(max_epochs=2, callbacks=[ug.train.SWA(1)]).fit(model, ug.nn.MSELoss(), optimizer, batches)
+    >>> run.n_steps
+    2
+    """
 
     def __init__(self, start):
         self.kind, self.start = "swa", _check.size("start", start)
 
 
 class TensorBoard(_Native):
-    """Writes event files for TensorBoard into the run's folder."""
+    """Writes event files for TensorBoard into the run's folder.
+
+    >>> import tempfile
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> trainer = ug.Trainer(max_epochs=2, folder=tempfile.mkdtemp(), callbacks=[ug.train.TensorBoard()])
+    >>> trainer.fit(model, ug.nn.MSELoss(), optimizer, batches).n_steps
+    2
+    """
 
     def __init__(self):
         self.kind = "tensorboard"
@@ -108,7 +171,17 @@ class TensorBoard(_Native):
 
 @dataclass
 class Run:
-    """What came of a run: ``history`` has figures of epochs by name (``loss``, ``val_loss``, ``accuracy``, ..), ``ended`` says why it ended."""
+    """What came of a run: ``history`` has figures of epochs by name (``loss``, ``val_loss``, ``accuracy``, ..), ``ended`` says why it ended.
+
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> run = ug.Trainer(max_steps=2).fit(model, ug.nn.MSELoss(), optimizer, batches)
+    >>> run.n_steps, len(run.step_losses)
+    (2, 2)
+    """
 
     history: dict
     ended: str
@@ -121,7 +194,12 @@ class Run:
 
 @dataclass
 class LRCurve:
-    """What learning rates did: ``points`` are pairs of a rate and a smoothed loss; ``suggestion`` is the rate at which it falls fastest, or ``None``."""
+    """What learning rates did: ``points`` are pairs of a rate and a smoothed loss; ``suggestion`` is the rate at which it falls fastest, or ``None``.
+
+    >>> import unigrad as ug
+    >>> ug.train.LRCurve(points=[(0.1, 2.0), (0.2, 1.5)], suggestion=0.1).suggestion
+    0.1
+    """
 
     points: list
     suggestion: float
@@ -129,14 +207,31 @@ class LRCurve:
 
 @dataclass
 class BatchSizes:
-    """What batch sizes took: ``best`` is the greatest that fits; ``tried`` has each size with the most bytes in use and the seconds of a step."""
+    """What batch sizes took: ``best`` is the greatest that fits; ``tried`` has each size with the most bytes in use and the seconds of a step.
+
+    >>> import unigrad as ug
+    >>> ug.train.BatchSizes(best=8, tried=[(8, 1024, 0.1)]).best
+    8
+    """
 
     best: int
     tried: list
 
 
 def compare_runs(runs, path=None):
-    """A page (HTML) that shows the curves and figures of several runs, each by its folder, and the settings in which they differ; written to ``path``, if one is given."""
+    """A page (HTML) that shows the curves and figures of several runs, each by its folder, and the settings in which they differ; written to ``path``, if one is given.
+
+    >>> import tempfile
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> folder = tempfile.mkdtemp()
+    >>> run = ug.Trainer(max_epochs=1, folder=folder).fit(model, ug.nn.MSELoss(), optimizer, batches)
+    >>> ug.train.compare_runs([folder]).startswith('<!')
+    True
+    """
     if isinstance(runs, (str, bytes)) or not hasattr(runs, "__iter__"):
         raise TypeError(f"argument 'runs': folders of runs are wanted, not {_check._kind(runs)}")
     page = _train.compare_runs([_path("runs", run) for run in runs])
@@ -195,7 +290,17 @@ class Trainer:
     ``folder`` is where checkpoints, figures and ``report.html`` are kept; with ``resume`` a run that was stopped goes on from its last checkpoint.
     ``precision`` is "f32", "bf16", "f16", "fp8" or an ``amp.Fp8Recipe``; ``loss_scale`` is a dict of ``amp.GradScaler``'s settings for "f16". ``accumulate`` batches count together in a step. ``scheduler`` is one of ``optim.lr_scheduler``, stepped after each
     epoch, or with ``scheduler_per_step`` after each step. Beyond ``activation_limit`` bytes of what a step keeps between its launches, logits are made by chunks
-    of rows, and values are dropped and made again: the same gradients in less memory, but for the order of a head's sums.
+    of rows, and values are dropped and made again: the same gradients in less memory, but for the order of a head's sums. What the first step needs and the device
+    has not is an error before it runs, unless ``check_memory`` is false.
+
+    >>> import unigrad as ug
+    >>> x = ug.rand(16, 2)
+    >>> model = ug.nn.Linear(2, 1)
+    >>> optimizer = ug.optim.SGD(model.parameters(), lr=0.1)
+    >>> batches = [(x, x.sum(1, keepdim=True))]
+    >>> run = ug.Trainer(max_epochs=3).fit(model, ug.nn.MSELoss(), optimizer, batches)
+    >>> run.n_steps, len(run.history['loss'])
+    (3, 3)
     """
 
     def __init__(
@@ -222,6 +327,7 @@ class Trainer:
         read_every=None,
         gradient_checkpointing=False,
         activation_limit=None,
+        check_memory=True,
         train_metrics=True,
         profile=None,
         report=True,
@@ -252,6 +358,7 @@ class Trainer:
             "read_every": count("read_every", read_every),
             "gradient_checkpointing": _check.flag("gradient_checkpointing", gradient_checkpointing),
             "activation_limit": count("activation_limit", activation_limit),
+            "check_memory": _check.flag("check_memory", check_memory),
             "train_metrics": _check.flag("train_metrics", train_metrics),
             "profile": count("profile", profile),
             "report": _check.flag("report", report),

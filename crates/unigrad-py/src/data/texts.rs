@@ -76,6 +76,13 @@ pub(crate) fn split_text(py: Python<'_>, text: &str, unit: &str) -> PyResult<Vec
 }
 
 /// The lines of a text file that have more than spaces.
+///
+/// >>> import unigrad
+/// >>> import pathlib, tempfile
+/// >>> path = pathlib.Path(tempfile.mkdtemp()) / "lines.txt"
+/// >>> _ = path.write_text("one\n\ntwo\n")
+/// >>> unigrad.data.lines_of_file(path)
+/// ['one', 'two']
 #[pyfunction]
 pub(crate) fn lines_of_file(py: Python<'_>, path: PathBuf) -> PyResult<Vec<String>> {
     py.released(|| data::lines_of_file(&path)).or_raise(py)

@@ -18,6 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use unigrad_micrograd::{Accelerator, Node, Nodes, Op, Ref};
 
 /// What has parameters.
+///
+/// >>> import unigrad
+/// >>> model = unigrad.micrograd.MLP(2, [3, 1])
+/// >>> isinstance(model, unigrad.micrograd.Module), len(model.parameters())
+/// (True, 13)
 #[pyclass(name = "Module", module = "unigrad.micrograd", subclass, frozen)]
 pub(crate) struct PyModuleBase;
 

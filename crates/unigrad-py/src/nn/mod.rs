@@ -6,6 +6,8 @@
 
 mod attention;
 mod layers;
+mod memory;
+mod models;
 mod parameters;
 mod recurrent;
 
@@ -22,6 +24,10 @@ pub(crate) mod _nn {
         alpha_dropout, batch_norm, cross_map_lrn2d, dropout, dropout_channels, instance_norm, is_checkpointing, linear_cross_entropy,
         lp_pool, rope_at, rrelu,
     };
+    #[pymodule_export]
+    use super::memory::{check_memory, estimate, memory_share};
+    #[pymodule_export]
+    use super::models::choose_token;
     #[pymodule_export]
     use super::parameters::{clip_grad_adaptively, clip_grad_norm, clip_grad_value, forget_gradients, move_tensors, realize};
     #[pymodule_export]

@@ -92,6 +92,7 @@ pub(super) fn trainer(py: Python<'_>, device: PyDevice, settings: &Bound<'_, PyD
     trainer = trainer.report(get::<bool>(settings, "report")?.unwrap_or(true));
     trainer = trainer.train_metrics(get::<bool>(settings, "train_metrics")?.unwrap_or(true));
     trainer = trainer.gradient_checkpointing(get::<bool>(settings, "gradient_checkpointing")?.unwrap_or(false));
+    trainer = trainer.check_memory(get::<bool>(settings, "check_memory")?.unwrap_or(true));
     if let Some(bytes) = get(settings, "activation_limit")? {
         trainer = trainer.activation_limit(bytes);
     }

@@ -33,6 +33,23 @@ def test_every_method_of_tensors_has_an_example():
     assert not missing, f"without `>>>`: {missing}"
 
 
+# Without an example, and why; beside them the classes of exceptions, which are raised and not made.
+NO_EXAMPLE = {
+    "Autocast": "the native half of `amp.autocast`", "EnableGrad": "the native half of `enable_grad`", "NoGrad": "the native half of `no_grad`",
+    "CompiledKernel": "what `CustomKernel` gives, whose methods have some", "Held": "what `memoryview` and DLPack hold a tensor by", "Replayed": "what `replay` gives",
+}  # fmt: skip
+
+
+def test_every_name_has_an_example():
+    bare = []
+    for name, value in vars(ug).items():
+        is_made = callable(value) and not isinstance(value, ug.DType) and not (inspect.isclass(value) and issubclass(value, BaseException))
+        if is_made and not name.startswith("_") and name not in NO_EXAMPLE and ">>>" not in (inspect.getdoc(value) or ""):
+            bare.append(name)
+    assert not bare, f"without `>>>`: {bare}"
+    assert all(hasattr(ug, name) for name in NO_EXAMPLE)
+
+
 def test_examples():
     runner, parser = doctest.DocTestRunner(), doctest.DocTestParser()
     tried = 0

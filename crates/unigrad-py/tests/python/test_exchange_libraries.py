@@ -1,6 +1,7 @@
 """Exchange with PyTorch, JAX, TensorFlow and CuPy, where they are installed."""
 
 import gc
+import subprocess
 import sys
 
 import numpy as np
@@ -178,6 +179,20 @@ def test_tensorflow_shares_memory():
     again = ug.from_dlpack(tf.experimental.dlpack.to_dlpack(back))
     assert np.asarray(again).__array_interface__["data"][0] == np.asarray(own).__array_interface__["data"][0]
     assert ug.tensor(theirs.numpy()).tolist() == theirs.numpy().tolist()
+
+
+def test_devices_open_beside_tensorflow():
+    """Its LLVM is open for everybody: drivers with one of their own would take its functions for theirs."""
+    installed("tensorflow")
+    program = """
+import tensorflow as tf, unigrad as ug
+for name in ug.devices():
+    assert abs((ug.ones(1000, device=name).exp() * 2).sum().item() - 5436.56366) < 0.1, name
+assert tf.function(lambda x: x * 2 + 1, jit_compile=True)(tf.ones(3)).numpy().tolist() == [3.0, 3.0, 3.0]
+print("well")
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0 and "well" in ran.stdout, ran.stderr[-2000:]
 
 
 def cuda():

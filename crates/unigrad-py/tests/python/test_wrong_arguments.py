@@ -14,6 +14,8 @@ MODULES = {
     "nn": nn,
     "nn.functional": nn.functional,
     "nn.init": nn.init,
+    "nn.memory": nn.memory,
+    "nn.models": nn.models,
     "nn.utils": nn.utils,
     "nn.utils.rnn": nn.utils.rnn,
     "nn.utils.parametrizations": nn.utils.parametrizations,

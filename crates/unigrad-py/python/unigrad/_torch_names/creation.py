@@ -7,7 +7,12 @@ from ._method import _method, _method_named
 
 
 def as_tensor(data, dtype=None, device=None):
-    """A tensor of an object; a tensor of that dtype and device is returned as it is."""
+    """A tensor of an object; a tensor of that dtype and device is returned as it is.
+
+    >>> import unigrad
+    >>> unigrad.as_tensor([1, 2])
+    tensor([1, 2])
+    """
     from .._unigrad import asarray
 
     return asarray(data, dtype=dtype, device=device)
@@ -80,7 +85,12 @@ def multinomial(self, num_samples, replacement=False):
 
 
 def normal(mean=0.0, std=1.0, size=None, *, dtype=None, device=None):
-    """Normally distributed numbers of these means and deviations: numbers with a size, or tensors."""
+    """Normally distributed numbers of these means and deviations: numbers with a size, or tensors.
+
+    >>> import unigrad
+    >>> unigrad.normal(0.0, 1.0, (2, 3)).shape
+    (2, 3)
+    """
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         if not isinstance(like, Tensor):
@@ -91,19 +101,34 @@ def normal(mean=0.0, std=1.0, size=None, *, dtype=None, device=None):
 
 
 def randint_like(x, low, high=None, *, dtype=None, device=None):
-    """Random integers of a tensor's shape, dtype and device."""
+    """Random integers of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.randint_like(unigrad.zeros(2, 3), 10).shape
+    (2, 3)
+    """
     low, high = (0, low) if high is None else (low, high)
     made = randint(low, high, tuple(_check.tensor("x", x).shape), device=x.device if device is None else device)
     return made.to(x.dtype if dtype is None else dtype)
 
 
 def cat(tensors, dim=0, *, axis=None):
-    """Tensors one behind the other along ``dim``. Empty ones with one axis do not count, as in PyTorch."""
+    """Tensors one behind the other along ``dim``. Empty ones with one axis do not count, as in PyTorch.
+
+    >>> import unigrad
+    >>> unigrad.cat([unigrad.ones(2), unigrad.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     if isinstance(tensors, (list, tuple)) and any(isinstance(one, Tensor) and one.ndim != 1 for one in tensors):
         tensors = [one for one in tensors if not (isinstance(one, Tensor) and one.ndim == 1 and one.shape[0] == 0)]
     return concat(tensors, dim) if axis is None else concat(tensors, dim, axis=axis)
 
 
 def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
-    """A number as a tensor without axes; ``float32`` unless said."""
+    """A number as a tensor without axes; ``float32`` unless said.
+
+    >>> import unigrad
+    >>> unigrad.scalar_tensor(2.0)
+    tensor(2.)
+    """
     return full((), value, dtype=float32 if dtype is None else dtype, device=device, requires_grad=requires_grad)

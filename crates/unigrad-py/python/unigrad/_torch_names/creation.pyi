@@ -18,7 +18,11 @@ from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
 
 def as_tensor(data: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-    """A tensor of an object; a tensor of that dtype and device is returned as it is."""
+    """A tensor of an object; a tensor of that dtype and device is returned as it is.
+
+    >>> import unigrad
+    >>> unigrad.as_tensor([1, 2])
+    tensor([1, 2])"""
     ...
 def new_zeros(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
@@ -70,14 +74,30 @@ def multinomial(self: Any, num_samples: builtins.int, replacement: builtins.bool
     [1, 1]"""
     ...
 def normal(mean: builtins.float=0.0, std: builtins.float=1.0, size: builtins.int | Sequence[builtins.int] | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-    """Normally distributed numbers of these means and deviations: numbers with a size, or tensors."""
+    """Normally distributed numbers of these means and deviations: numbers with a size, or tensors.
+
+    >>> import unigrad
+    >>> unigrad.normal(0.0, 1.0, (2, 3)).shape
+    (2, 3)"""
     ...
 def randint_like(x: Tensor, low: Any, high: Any=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
-    """Random integers of a tensor's shape, dtype and device."""
+    """Random integers of a tensor's shape, dtype and device.
+
+    >>> import unigrad
+    >>> unigrad.randint_like(unigrad.zeros(2, 3), 10).shape
+    (2, 3)"""
     ...
 def cat(tensors: Any, dim: builtins.int=0, *, axis: Any=None) -> Tensor:
-    """Tensors one behind the other along ``dim``. Empty ones with one axis do not count, as in PyTorch."""
+    """Tensors one behind the other along ``dim``. Empty ones with one axis do not count, as in PyTorch.
+
+    >>> import unigrad
+    >>> unigrad.cat([unigrad.ones(2), unigrad.zeros(1)])
+    tensor([1., 1., 0.])"""
     ...
 def scalar_tensor(value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """A number as a tensor without axes; ``float32`` unless said."""
+    """A number as a tensor without axes; ``float32`` unless said.
+
+    >>> import unigrad
+    >>> unigrad.scalar_tensor(2.0)
+    tensor(2.)"""
     ...

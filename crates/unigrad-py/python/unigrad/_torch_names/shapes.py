@@ -72,17 +72,32 @@ def _atleast(n, tensors):
 
 
 def atleast_1d(*tensors):
-    """With one axis at least."""
+    """With one axis at least.
+
+    >>> import unigrad
+    >>> unigrad.atleast_1d(unigrad.tensor(1.0)).shape
+    (1,)
+    """
     return _atleast(1, tensors)
 
 
 def atleast_2d(*tensors):
-    """With two axes at least: those that are missing come first."""
+    """With two axes at least: those that are missing come first.
+
+    >>> import unigrad
+    >>> unigrad.atleast_2d(unigrad.ones(3)).shape
+    (1, 3)
+    """
     return _atleast(2, tensors)
 
 
 def atleast_3d(*tensors):
-    """With three axes at least."""
+    """With three axes at least.
+
+    >>> import unigrad
+    >>> unigrad.atleast_3d(unigrad.ones(3)).shape
+    (1, 3, 1)
+    """
     return _atleast(3, tensors)
 
 

@@ -74,13 +74,25 @@ def broadcast_tensors(*tensors: Any) -> builtins.tuple[Tensor, ...]:
     [(2, 3), (2, 3)]"""
     ...
 def atleast_1d(*tensors: Any) -> Any:
-    """With one axis at least."""
+    """With one axis at least.
+
+    >>> import unigrad
+    >>> unigrad.atleast_1d(unigrad.tensor(1.0)).shape
+    (1,)"""
     ...
 def atleast_2d(*tensors: Any) -> Any:
-    """With two axes at least: those that are missing come first."""
+    """With two axes at least: those that are missing come first.
+
+    >>> import unigrad
+    >>> unigrad.atleast_2d(unigrad.ones(3)).shape
+    (1, 3)"""
     ...
 def atleast_3d(*tensors: Any) -> Any:
-    """With three axes at least."""
+    """With three axes at least.
+
+    >>> import unigrad
+    >>> unigrad.atleast_3d(unigrad.ones(3)).shape
+    (1, 3, 1)"""
     ...
 def split_with_sizes(self: Any, split_sizes: Any, dim: builtins.int=0) -> Tensor:
     """Parts of these sizes along ``dim``.

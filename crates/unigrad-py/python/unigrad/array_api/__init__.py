@@ -151,8 +151,11 @@ from ._statistical import (
 __array_api_version__ = "2024.12"
 newaxis = None
 
+from .._shown import show as _show
 from .._told import name_arguments as _name_arguments
+from ._examples import EXAMPLES as _EXAMPLES
 
 __all__ = [name for name in dir() if not name.startswith("_")] + ["__array_api_version__", "__array_namespace_info__"]
 
 _name_arguments(globals(), __all__)
+_show(globals(), _EXAMPLES, "import unigrad.array_api as xp")

@@ -23,22 +23,42 @@ def _shape(shape):
 
 
 def zeros(shape, *, dtype=None, device=None):
-    """Zeros; float32 without ``dtype``."""
+    """Zeros; float32 without ``dtype``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.zeros(2)
+    tensor([0., 0.])
+    """
     return _u.zeros(_shape(shape), dtype=dtype, device=device)
 
 
 def ones(shape, *, dtype=None, device=None):
-    """Ones; float32 without ``dtype``."""
+    """Ones; float32 without ``dtype``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.ones(2)
+    tensor([1., 1.])
+    """
     return _u.ones(_shape(shape), dtype=dtype, device=device)
 
 
 def empty(shape, *, dtype=None, device=None):
-    """An array whose values are not set: zeros here."""
+    """An array whose values are not set: zeros here.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.empty((2, 3)).shape
+    (2, 3)
+    """
     return zeros(shape, dtype=dtype, device=device)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    """One value everywhere; without ``dtype`` bool, int64 or float32, as the value is."""
+    """One value everywhere; without ``dtype`` bool, int64 or float32, as the value is.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.full((2,), 7.0)
+    tensor([7., 7.])
+    """
     return _u.full(_shape(shape), fill_value, dtype=dtype, device=device)
 
 
@@ -48,27 +68,53 @@ def _like(x, dtype, device):
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
-    """Zeros of an array's shape."""
+    """Zeros of an array's shape.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.zeros_like(xp.ones(2))
+    tensor([0., 0.])
+    """
     return zeros(array("x", x).shape, **_like(x, dtype, device))
 
 
 def ones_like(x, /, *, dtype=None, device=None):
-    """Ones of an array's shape."""
+    """Ones of an array's shape.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.ones_like(xp.zeros(2))
+    tensor([1., 1.])
+    """
     return ones(array("x", x).shape, **_like(x, dtype, device))
 
 
 def empty_like(x, /, *, dtype=None, device=None):
-    """An array of an array's shape whose values are not set: zeros here."""
+    """An array of an array's shape whose values are not set: zeros here.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.empty_like(xp.ones((2, 3))).shape
+    (2, 3)
+    """
     return zeros_like(x, dtype=dtype, device=device)
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
-    """One value everywhere, of an array's shape."""
+    """One value everywhere, of an array's shape.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.full_like(xp.ones(2), 7.0)
+    tensor([7., 7.])
+    """
     return full(array("x", x).shape, fill_value, **_like(x, dtype, device))
 
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
-    """Ones on the diagonal ``k`` (above the main one: positive), zeros elsewhere."""
+    """Ones on the diagonal ``k`` (above the main one: positive), zeros elsewhere.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     n_cols = n_rows if n_cols is None else n_cols
     # Beyond the matrix all diagonals are alike.
     k = builtins.max(-n_rows - 1, builtins.min(k, n_cols + 1))
@@ -81,7 +127,12 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
-    """Numbers from ``start`` up to ``stop``, which is left out, by ``step``; int64 if all three are integers, else float32."""
+    """Numbers from ``start`` up to ``stop``, which is left out, by ``step``; int64 if all three are integers, else float32.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.arange(0, 10, 3)
+    tensor([0, 3, 6, 9])
+    """
     if stop is None:
         start, stop = 0, start
     if step == 0:
@@ -93,14 +144,24 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
 
 
 def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
-    """``num`` numbers from ``start`` to ``stop`` with equal distances; without ``endpoint`` ``stop`` is left out."""
+    """``num`` numbers from ``start`` to ``stop`` with equal distances; without ``endpoint`` ``stop`` is left out.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.linspace(0.0, 1.0, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     if endpoint or num == 0:
         return _u.linspace(start, stop, num, dtype=dtype, device=device)
     return _u.linspace(start, stop, num + 1, dtype=dtype, device=device)[:num]
 
 
 def meshgrid(*arrays, indexing="xy"):
-    """The coordinates of a grid, an array for each axis."""
+    """The coordinates of a grid, an array for each axis.
+
+    >>> import unigrad.array_api as xp
+    >>> [x.shape for x in xp.meshgrid(xp.arange(2), xp.arange(3))]
+    [(3, 2), (3, 2)]
+    """
     if not arrays:
         return []
     first = arrays[0].dtype
@@ -110,12 +171,24 @@ def meshgrid(*arrays, indexing="xy"):
 
 
 def tril(x, /, *, k=0):
-    """The elements on and below the diagonal ``k``; zeros above."""
+    """The elements on and below the diagonal ``k``; zeros above.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.tril(xp.ones((2, 2)))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
     return Tensor.tril(array("x", x), _diagonal(x, k))
 
 
 def triu(x, /, *, k=0):
-    """The elements on and above the diagonal ``k``; zeros below."""
+    """The elements on and above the diagonal ``k``; zeros below.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.triu(xp.ones((2, 2)))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     return Tensor.triu(array("x", x), _diagonal(x, k))
 
 

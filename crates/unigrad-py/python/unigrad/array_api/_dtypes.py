@@ -121,7 +121,12 @@ def isdtype(dtype, kind):
 
 
 def can_cast(from_, to, /):
-    """Whether a dtype, or an array's, becomes another one by the standard's promotion."""
+    """Whether a dtype, or an array's, becomes another one by the standard's promotion.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.can_cast(xp.int32, xp.int64)
+    True
+    """
     source, to = from_.dtype if isinstance(from_, Tensor) else _dtype("from_", from_), _dtype("to", to)
     try:
         return promoted(source, to) == to
@@ -130,7 +135,12 @@ def can_cast(from_, to, /):
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
-    """``x`` as another dtype, on another device if one is given. Without ``copy`` an array that is so already is returned as it is."""
+    """``x`` as another dtype, on another device if one is given. Without ``copy`` an array that is so already is returned as it is.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.astype(xp.asarray([1.5]), xp.int32)
+    tensor([1], dtype=unigrad.int32)
+    """
     x = array("x", x)
     if not copy and x.dtype == dtype and (device is None or x.device == device):
         return x

@@ -44,10 +44,18 @@ def isdtype(dtype: DType | builtins.str | builtins.type, kind: Any) -> Any:
     True"""
     ...
 def can_cast(from_: Any, to: Any, /) -> Any:
-    """Whether a dtype, or an array's, becomes another one by the standard's promotion."""
+    """Whether a dtype, or an array's, becomes another one by the standard's promotion.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.can_cast(xp.int32, xp.int64)
+    True"""
     ...
 def astype(x: Tensor, dtype: DType | builtins.str | builtins.type, /, *, copy: builtins.bool=True, device: Device | builtins.str | None=None) -> Any:
-    """``x`` as another dtype, on another device if one is given. Without ``copy`` an array that is so already is returned as it is."""
+    """``x`` as another dtype, on another device if one is given. Without ``copy`` an array that is so already is returned as it is.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.astype(xp.asarray([1.5]), xp.int32)
+    tensor([1], dtype=unigrad.int32)"""
     ...
 def array(name: builtins.str, x: Tensor) -> Any:
     """``x``, if it is an array."""

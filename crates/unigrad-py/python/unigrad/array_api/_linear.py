@@ -16,7 +16,12 @@ def _both(name, x1, x2):
 
 
 def matmul(x1, x2, /):
-    """``x1 @ x2``."""
+    """``x1 @ x2``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.matmul(xp.ones((2, 3)), xp.ones((3, 4))).shape
+    (2, 4)
+    """
     x1, x2 = _both("matmul", x1, x2)
     if x1.ndim == 0 or x2.ndim == 0:
         raise ValueError("matmul: `x1` and `x2` have at least one axis")
@@ -24,14 +29,24 @@ def matmul(x1, x2, /):
 
 
 def matrix_transpose(x, /):
-    """Matrices, in the last two axes, transposed."""
+    """Matrices, in the last two axes, transposed.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.matrix_transpose(xp.ones((2, 3))).shape
+    (3, 2)
+    """
     if array("x", x).ndim < 2:
         raise ValueError(f"matrix_transpose: `x` has at least two axes, not {x.ndim}")
     return x.mT
 
 
 def tensordot(x1, x2, /, *, axes=2):
-    """Sums of products over the last ``axes`` axes of ``x1`` and the first of ``x2``, or over pairs of axes that are named."""
+    """Sums of products over the last ``axes`` axes of ``x1`` and the first of ``x2``, or over pairs of axes that are named.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 4)), axes=1).shape
+    (2, 4)
+    """
     x1, x2 = _both("tensordot", x1, x2)
     if isinstance(axes, int):
         if axes < 0 or axes > min(x1.ndim, x2.ndim):
@@ -48,7 +63,12 @@ def tensordot(x1, x2, /, *, axes=2):
 
 
 def vecdot(x1, x2, /, *, axis=-1):
-    """Sums of products along an axis, counted from the end."""
+    """Sums of products along an axis, counted from the end.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.vecdot(xp.asarray([1.0, 2.0]), xp.asarray([3.0, 4.0]))
+    tensor(11.)
+    """
     x1, x2 = _both("vecdot", x1, x2)
     if not -min(x1.ndim, x2.ndim) <= axis < 0:
         if not 0 <= axis < min(x1.ndim, x2.ndim):

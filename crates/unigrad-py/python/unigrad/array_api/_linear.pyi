@@ -20,14 +20,30 @@ from unigrad.array_api._dtypes import kind as kind
 from unigrad.array_api._dtypes import promoted as promoted
 
 def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
-    """``x1 @ x2``."""
+    """``x1 @ x2``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.matmul(xp.ones((2, 3)), xp.ones((3, 4))).shape
+    (2, 4)"""
     ...
 def matrix_transpose(x: Tensor, /) -> Tensor:
-    """Matrices, in the last two axes, transposed."""
+    """Matrices, in the last two axes, transposed.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.matrix_transpose(xp.ones((2, 3))).shape
+    (3, 2)"""
     ...
 def tensordot(x1: Tensor, x2: Tensor, /, *, axes: builtins.int=2) -> Tensor:
-    """Sums of products over the last ``axes`` axes of ``x1`` and the first of ``x2``, or over pairs of axes that are named."""
+    """Sums of products over the last ``axes`` axes of ``x1`` and the first of ``x2``, or over pairs of axes that are named.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.tensordot(xp.ones((2, 3)), xp.ones((3, 4)), axes=1).shape
+    (2, 4)"""
     ...
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: builtins.int=-1) -> Tensor:
-    """Sums of products along an axis, counted from the end."""
+    """Sums of products along an axis, counted from the end.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.vecdot(xp.asarray([1.0, 2.0]), xp.asarray([3.0, 4.0]))
+    tensor(11.)"""
     ...

@@ -9,7 +9,12 @@ from ._dtypes import array, kind, result_type
 
 
 def broadcast_arrays(*arrays):
-    """The arrays, broadcast to their common shape."""
+    """The arrays, broadcast to their common shape.
+
+    >>> import unigrad.array_api as xp
+    >>> [x.shape for x in xp.broadcast_arrays(xp.ones((2, 1)), xp.ones(3))]
+    [(2, 3), (2, 3)]
+    """
     shape = broadcast_shape(*(array("arrays", x).shape for x in arrays))
     return [x.broadcast_to(shape) for x in arrays]
 
@@ -27,12 +32,22 @@ def broadcast_shape(*shapes):
 
 
 def broadcast_to(x, /, shape):
-    """``x``, broadcast to a shape."""
+    """``x``, broadcast to a shape.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.broadcast_to(xp.ones(3), (2, 3)).shape
+    (2, 3)
+    """
     return array("x", x).broadcast_to(tuple(shape))
 
 
 def concat(arrays, /, *, axis=0):
-    """Arrays one after the other along an axis; with ``axis=None`` flattened first."""
+    """Arrays one after the other along an axis; with ``axis=None`` flattened first.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.concat([xp.ones(2), xp.zeros(1)])
+    tensor([1., 1., 0.])
+    """
     arrays = [array("arrays", x) for x in arrays]
     if not arrays:
         raise ValueError("`arrays`: at least one array is wanted")
@@ -44,7 +59,12 @@ def concat(arrays, /, *, axis=0):
 
 
 def stack(arrays, /, *, axis=0):
-    """Arrays of one shape along a new axis."""
+    """Arrays of one shape along a new axis.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.stack([xp.ones(2), xp.zeros(2)]).shape
+    (2, 2)
+    """
     arrays = [array("arrays", x) for x in arrays]
     if not arrays:
         raise ValueError("`arrays`: at least one array is wanted")
@@ -53,19 +73,34 @@ def stack(arrays, /, *, axis=0):
 
 
 def unstack(x, /, *, axis=0):
-    """The arrays along an axis, as a tuple."""
+    """The arrays along an axis, as a tuple.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.unstack(xp.asarray([1, 2]))
+    (tensor(1), tensor(2))
+    """
     return tuple(array("x", x).unbind(axis))
 
 
 def expand_dims(x, /, axis):
-    """With a new axis of size 1 at ``axis``."""
+    """With a new axis of size 1 at ``axis``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.expand_dims(xp.ones(3), axis=0).shape
+    (1, 3)
+    """
     if not -array("x", x).ndim - 1 <= axis <= x.ndim:
         raise IndexError(f"`axis` is between {-x.ndim - 1} and {x.ndim}, not {axis}")
     return x.unsqueeze(axis)
 
 
 def squeeze(x, /, axis):
-    """Without these axes, which have size 1."""
+    """Without these axes, which have size 1.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.squeeze(xp.ones((1, 3)), axis=0).shape
+    (3,)
+    """
     array("x", x)
     axes = (axis,) if isinstance(axis, builtins.int) else tuple(axis)
     for one in axes:
@@ -75,19 +110,34 @@ def squeeze(x, /, axis):
 
 
 def flip(x, /, *, axis=None):
-    """With the elements along these axes, or all, in reverse order."""
+    """With the elements along these axes, or all, in reverse order.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.flip(xp.asarray([1.0, 3.0, 2.0]))
+    tensor([2., 3., 1.])
+    """
     array("x", x)
     axes = tuple(range(x.ndim)) if axis is None else (axis,) if isinstance(axis, builtins.int) else tuple(axis)
     return x.flip(axes) if axes else _u.asarray(x, copy=True)
 
 
 def moveaxis(x, source, destination, /):
-    """With axes at other places; the others keep their order."""
+    """With axes at other places; the others keep their order.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     return array("x", x).moveaxis(source, destination)
 
 
 def permute_dims(x, /, axes):
-    """With the axes in another order."""
+    """With the axes in another order.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.permute_dims(xp.ones((2, 3)), (1, 0)).shape
+    (3, 2)
+    """
     axes = tuple(axes)
     if sorted(axis % builtins.max(array("x", x).ndim, 1) for axis in axes) != list(range(x.ndim)):
         raise ValueError(f"`axes` names each of the {x.ndim} axes once, not {axes}")
@@ -95,13 +145,24 @@ def permute_dims(x, /, axes):
 
 
 def reshape(x, /, shape, *, copy=None):
-    """The same elements in another shape; one size may be -1. With ``copy`` in memory of its own."""
+    """The same elements in another shape; one size may be -1. With ``copy`` in memory of its own.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.reshape(xp.arange(4), (2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     result = array("x", x).reshape((shape,) if isinstance(shape, builtins.int) else tuple(shape))
     return _u.asarray(result, copy=True) if copy else result
 
 
 def roll(x, /, shift, *, axis=None):
-    """With elements moved along axes, those that leave at one end coming in at the other."""
+    """With elements moved along axes, those that leave at one end coming in at the other.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.roll(xp.arange(4), 1)
+    tensor([3, 0, 1, 2])
+    """
     array("x", x)
     if axis is None:
         return x.reshape((-1,)).roll(shift, 0).reshape(x.shape) if x.numel() else _u.asarray(x, copy=True)
@@ -113,7 +174,12 @@ def roll(x, /, shift, *, axis=None):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    """With each element along an axis repeated; flattened first without ``axis``."""
+    """With each element along an axis repeated; flattened first without ``axis``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.repeat(xp.asarray([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
     array("x", x)
     if axis is None:
         x, axis = x.reshape((x.numel(),)), 0
@@ -125,7 +191,12 @@ def repeat(x, repeats, /, *, axis=None):
 
 
 def tile(x, repetitions, /):
-    """The whole array repeated along each axis."""
+    """The whole array repeated along each axis.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.tile(xp.asarray([1, 2]), (2,))
+    tensor([1, 2, 1, 2])
+    """
     array("x", x)
     repetitions = tuple(repetitions)
     rank = builtins.max(x.ndim, len(repetitions))
@@ -162,7 +233,12 @@ def take(x, indices, /, *, axis=None):
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
-    """The elements with these indices along an axis, of each row its own; sizes of the other axes broadcast."""
+    """The elements with these indices along an axis, of each row its own; sizes of the other axes broadcast.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.take_along_axis(xp.asarray([5, 6, 7]), xp.asarray([2, 0]), axis=0)
+    tensor([7, 5])
+    """
     axis, indices = _axis("take_along_axis", array("x", x), axis), _indices("take_along_axis", indices)
     if x.ndim != indices.ndim:
         raise ValueError(f"take_along_axis: `x` and `indices` have as many axes, not {x.ndim} and {indices.ndim}")

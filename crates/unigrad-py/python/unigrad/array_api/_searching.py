@@ -14,29 +14,54 @@ UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
 
 
 def argmax(x, /, *, axis=None, keepdims=False):
-    """Where the greatest element is, the first of several; in the flattened array without ``axis``."""
+    """Where the greatest element is, the first of several; in the flattened array without ``axis``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.argmax(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(1)
+    """
     return Tensor.argmax(array("x", x), axis, keepdims)
 
 
 def argmin(x, /, *, axis=None, keepdims=False):
-    """Where the least element is, the first of several; in the flattened array without ``axis``."""
+    """Where the least element is, the first of several; in the flattened array without ``axis``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.argmin(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(0)
+    """
     return Tensor.argmin(array("x", x), axis, keepdims)
 
 
 def count_nonzero(x, /, *, axis=None, keepdims=False):
-    """How many elements are not 0, over these axes or all; int64."""
+    """How many elements are not 0, over these axes or all; int64.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.count_nonzero(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(3)
+    """
     return (array("x", x) != 0).to(_u.int64).sum(axis=axis, keepdims=keepdims, dtype=_u.int64)
 
 
 def nonzero(x, /):
-    """Where elements are not 0: an array of indices for each axis."""
+    """Where elements are not 0: an array of indices for each axis.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.nonzero(xp.asarray([1.0, 3.0, 2.0]))
+    (tensor([0, 1, 2]),)
+    """
     if array("x", x).ndim == 0:
         raise ValueError("nonzero: `x` has at least one axis")
     return tuple(x.nonzero(as_tuple=True))
 
 
 def searchsorted(x1, x2, /, *, side="left", sorter=None):
-    """Where the elements of ``x2`` go into the sorted ``x1``; before equal ones (left) or after them (right)."""
+    """Where the elements of ``x2`` go into the sorted ``x1``; before equal ones (left) or after them (right).
+
+    >>> import unigrad.array_api as xp
+    >>> xp.searchsorted(xp.asarray([1.0, 3.0]), xp.asarray([2.0]))
+    tensor([1])
+    """
     array("x1", x1), array("x2", x2)
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: `side` is 'left' or 'right', not {side!r}")
@@ -71,17 +96,32 @@ def where(condition, x1=None, x2=None, /):
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True):
-    """Sorted along an axis."""
+    """Sorted along an axis.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.sort(xp.asarray([1.0, 3.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
     return Tensor.sort(array("x", x), axis, descending, stable=stable).values
 
 
 def argsort(x, /, *, axis=-1, descending=False, stable=True):
-    """The indices that sort along an axis; equal elements keep their order."""
+    """The indices that sort along an axis; equal elements keep their order.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.argsort(xp.asarray([1.0, 3.0, 2.0]))
+    tensor([0, 2, 1])
+    """
     return Tensor.argsort(array("x", x), axis, descending, stable=stable)
 
 
 def unique_all(x, /):
-    """The distinct values, sorted; where each is first; which of them each element is, in ``x``'s shape; how often each is there. NaNs are distinct."""
+    """The distinct values, sorted; where each is first; which of them each element is, in ``x``'s shape; how often each is there. NaNs are distinct.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.unique_all(xp.asarray([2, 1, 2])).values
+    tensor([1, 2])
+    """
     flat = array("x", x).reshape((x.numel(),))
     values, inverse, counts = flat.unique(return_inverse=True, return_counts=True)
     order = _u.argsort(inverse, 0, stable=True)
@@ -90,17 +130,32 @@ def unique_all(x, /):
 
 
 def unique_counts(x, /):
-    """The distinct values, sorted, and how often each is there."""
+    """The distinct values, sorted, and how often each is there.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.unique_counts(xp.asarray([2, 1, 2])).counts
+    tensor([1, 2])
+    """
     every = unique_all(x)
     return UniqueCounts(every.values, every.counts)
 
 
 def unique_inverse(x, /):
-    """The distinct values, sorted, and which of them each element is."""
+    """The distinct values, sorted, and which of them each element is.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.unique_inverse(xp.asarray([2, 1, 2])).inverse_indices
+    tensor([1, 0, 1])
+    """
     every = unique_all(x)
     return UniqueInverse(every.values, every.inverse_indices)
 
 
 def unique_values(x, /):
-    """The distinct values, sorted."""
+    """The distinct values, sorted.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.unique_values(xp.asarray([1.0, 3.0, 2.0]))
+    tensor([1., 2., 3.])
+    """
     return unique_all(x).values

@@ -45,45 +45,80 @@ def _wide(x, dtype):
 
 
 def max(x, /, *, axis=None, keepdims=False):  # noqa: A001
-    """The greatest element over these axes or all; NaN where one is."""
+    """The greatest element over these axes or all; NaN where one is.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.max(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(3.)
+    """
     _numbers("max", x)
     return _reduced(x, axis, keepdims, lambda x, axes, keeps: x.amax(dim=axes, keepdim=keeps))
 
 
 def min(x, /, *, axis=None, keepdims=False):  # noqa: A001
-    """The least element over these axes or all; NaN where one is."""
+    """The least element over these axes or all; NaN where one is.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.min(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(1.)
+    """
     _numbers("min", x)
     return _reduced(x, axis, keepdims, lambda x, axes, keeps: x.amin(dim=axes, keepdim=keeps))
 
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):  # noqa: A001
-    """The sum over these axes or all; of integers in int64 or uint64 without ``dtype``."""
+    """The sum over these axes or all; of integers in int64 or uint64 without ``dtype``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.sum(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(6.)
+    """
     _numbers("sum", x)
     wide = _wide(x, dtype)
     return _reduced(x.to(wide), axis, keepdims, lambda x, axes, keeps: x.sum(dim=axes, keepdim=keeps, dtype=wide))
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
-    """The product over these axes or all; of integers in int64 or uint64 without ``dtype``."""
+    """The product over these axes or all; of integers in int64 or uint64 without ``dtype``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.prod(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(6.)
+    """
     _numbers("prod", x)
     wide = _wide(x, dtype)
     return _reduced(x.to(wide), axis, keepdims, lambda x, axes, keeps: x.prod(dim=axes, keepdim=keeps, dtype=wide))
 
 
 def mean(x, /, *, axis=None, keepdims=False):
-    """The mean over these axes or all."""
+    """The mean over these axes or all.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.mean(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(2.)
+    """
     _numbers("mean", x, ("float",))
     return _reduced(x, axis, keepdims, lambda x, axes, keeps: x.mean(dim=axes, keepdim=keeps))
 
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
-    """The variance over these axes or all: the sum of squared distances from the mean, over the number of elements less ``correction``."""
+    """The variance over these axes or all: the sum of squared distances from the mean, over the number of elements less ``correction``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.var(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(0.6667)
+    """
     _numbers("var", x, ("float",))
     return _reduced(x, axis, keepdims, lambda x, axes, keeps: x.var(dim=axes, keepdim=keeps, correction=correction))
 
 
 def std(x, /, *, axis=None, correction=0.0, keepdims=False):
-    """The standard deviation: the root of `var`."""
+    """The standard deviation: the root of `var`.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.std(xp.asarray([1.0, 3.0, 2.0]))
+    tensor(0.8165)
+    """
     _numbers("std", x, ("float",))
     return _reduced(x, axis, keepdims, lambda x, axes, keeps: x.std(dim=axes, keepdim=keeps, correction=correction))
 
@@ -104,27 +139,52 @@ def _running(name, x, axis, dtype, include_initial, op, initial):
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
-    """Sums of the elements up to each along an axis; from 0 on with ``include_initial``."""
+    """Sums of the elements up to each along an axis; from 0 on with ``include_initial``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.cumulative_sum(xp.asarray([1.0, 3.0, 2.0]))
+    tensor([1., 4., 6.])
+    """
     return _running("cumulative_sum", x, axis, dtype, include_initial, Tensor.cumsum, 0)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
-    """Products of the elements up to each along an axis; from 1 on with ``include_initial``."""
+    """Products of the elements up to each along an axis; from 1 on with ``include_initial``.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.cumulative_prod(xp.asarray([1.0, 3.0, 2.0]))
+    tensor([1., 3., 6.])
+    """
     return _running("cumulative_prod", x, axis, dtype, include_initial, Tensor.cumprod, 1)
 
 
 def all(x, /, *, axis=None, keepdims=False):  # noqa: A001
-    """Whether all elements over these axes, or all, are not 0."""
+    """Whether all elements over these axes, or all, are not 0.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.all(xp.asarray([True, False]))
+    tensor(False)
+    """
     return _reduced(array("x", x) != 0, axis, keepdims, lambda x, axes, keeps: x.all(dim=axes, keepdim=keeps))
 
 
 def any(x, /, *, axis=None, keepdims=False):  # noqa: A001
-    """Whether any element over these axes, or of all, is not 0."""
+    """Whether any element over these axes, or of all, is not 0.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.any(xp.asarray([True, False]))
+    tensor(True)
+    """
     return _reduced(array("x", x) != 0, axis, keepdims, lambda x, axes, keeps: x.any(dim=axes, keepdim=keeps))
 
 
 def diff(x, /, n=1, axis=-1, *, prepend=None, append=None):
-    """Differences of neighbours along an axis, ``n`` times; with other arrays put before and after first."""
+    """Differences of neighbours along an axis, ``n`` times; with other arrays put before and after first.
+
+    >>> import unigrad.array_api as xp
+    >>> xp.diff(xp.asarray([1.0, 3.0, 2.0]))
+    tensor([ 2., -1.])
+    """
     _numbers("diff", x)
     (axis,) = _axes(x, axis)
     if n < 0:

@@ -8,11 +8,21 @@ from .. import _check
 from .._errors import ArgumentError
 from .._told import named
 from .._unigrad import Tensor, _train, tensor
-from ._random_numbers import _random, _shuffled
+from .._random_numbers import _random, _shuffled
 
 
 class Dataset:
-    """Items by number: a class of one's own has ``__getitem__`` and ``__len__``."""
+    """Items by number: a class of one's own has ``__getitem__`` and ``__len__``.
+
+    >>> import unigrad as ug
+    >>> class Squares(ug.data.Dataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    >>> [batch.tolist() for batch in ug.data.DataLoader(Squares(), batch_size=2)]
+    [[0, 1], [4]]
+    """
 
     def __getitem__(self, index):
         raise NotImplementedError(f"{type(self).__name__} has no `__getitem__`")
@@ -22,7 +32,15 @@ class Dataset:
 
 
 class IterableDataset(Dataset):
-    """Items one after another: a class of one's own has ``__iter__``."""
+    """Items one after another: a class of one's own has ``__iter__``.
+
+    >>> import unigrad as ug
+    >>> class Count(ug.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2, 3])
+    >>> [batch.tolist() for batch in ug.data.DataLoader(Count(), batch_size=2)]
+    [[1, 2], [3]]
+    """
 
     def __iter__(self):
         raise NotImplementedError(f"{type(self).__name__} has no `__iter__`")
@@ -35,7 +53,14 @@ def _length(name, value):
 
 
 class TensorDataset(Dataset):
-    """Tensors or NumPy arrays whose first axes count the same items. A loader takes whole batches from it at once."""
+    """Tensors or NumPy arrays whose first axes count the same items. A loader takes whole batches from it at once.
+
+    >>> import unigrad as ug
+    >>> pairs = ug.data.TensorDataset(ug.zeros(5, 2), ug.arange(5))
+    >>> x, y = pairs[3]
+    >>> x.shape, y.item()
+    ((2,), 3)
+    """
 
     def __init__(self, *tensors):
         if not tensors:
@@ -68,7 +93,12 @@ class TensorDataset(Dataset):
 
 
 class StackDataset(Dataset):
-    """Several datasets side by side: an item has one of each, as a tuple, or by name."""
+    """Several datasets side by side: an item has one of each, as a tuple, or by name.
+
+    >>> import unigrad as ug
+    >>> ug.data.StackDataset([1, 2], ["a", "b"])[1]
+    (2, 'b')
+    """
 
     def __init__(self, *args, **kwargs):
         if bool(args) == bool(kwargs):
@@ -89,7 +119,13 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset):
-    """Datasets one after another."""
+    """Datasets one after another.
+
+    >>> import unigrad as ug
+    >>> joined = ug.data.ConcatDataset([[1, 2], [3]])
+    >>> len(joined), joined[2]
+    (3, 3)
+    """
 
     def __init__(self, datasets):
         if isinstance(datasets, (str, bytes)) or not hasattr(datasets, "__iter__"):
@@ -112,7 +148,15 @@ class ConcatDataset(Dataset):
 
 
 class ChainDataset(IterableDataset):
-    """Iterable datasets one after another."""
+    """Iterable datasets one after another.
+
+    >>> import unigrad as ug
+    >>> class Count(ug.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(ug.data.ChainDataset([Count(), Count()]))
+    [1, 2, 1, 2]
+    """
 
     def __init__(self, datasets):
         if isinstance(datasets, (str, bytes)) or not hasattr(datasets, "__iter__"):
@@ -124,7 +168,12 @@ class ChainDataset(IterableDataset):
 
 
 class Subset(Dataset):
-    """Some items of a dataset."""
+    """Some items of a dataset.
+
+    >>> import unigrad as ug
+    >>> ug.data.Subset([10, 20, 30], [2, 0])[0]
+    30
+    """
 
     def __init__(self, dataset, indices):
         n = _length("dataset", dataset)

@@ -19,38 +19,80 @@ from unigrad._errors import ArgumentError as ArgumentError
 from unigrad._told import named as named
 
 class Dataset:
-    """Items by number: a class of one's own has ``__getitem__`` and ``__len__``."""
+    """Items by number: a class of one's own has ``__getitem__`` and ``__len__``.
+
+    >>> import unigrad as ug
+    >>> class Squares(ug.data.Dataset):
+    ...     def __len__(self):
+    ...         return 3
+    ...     def __getitem__(self, index):
+    ...         return index**2
+    >>> [batch.tolist() for batch in ug.data.DataLoader(Squares(), batch_size=2)]
+    [[0, 1], [4]]"""
     def __getitem__(self, index: Any) -> Any: ...
     def __add__(self, other: Any) -> Any: ...
 class IterableDataset(Dataset):
-    """Items one after another: a class of one's own has ``__iter__``."""
+    """Items one after another: a class of one's own has ``__iter__``.
+
+    >>> import unigrad as ug
+    >>> class Count(ug.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2, 3])
+    >>> [batch.tolist() for batch in ug.data.DataLoader(Count(), batch_size=2)]
+    [[1, 2], [3]]"""
     def __iter__(self) -> Iterator[Any]: ...
 class TensorDataset(Dataset):
-    """Tensors or NumPy arrays whose first axes count the same items. A loader takes whole batches from it at once."""
+    """Tensors or NumPy arrays whose first axes count the same items. A loader takes whole batches from it at once.
+
+    >>> import unigrad as ug
+    >>> pairs = ug.data.TensorDataset(ug.zeros(5, 2), ug.arange(5))
+    >>> x, y = pairs[3]
+    >>> x.shape, y.item()
+    ((2,), 3)"""
     tensors: Any
     def __init__(self, *tensors: Any) -> None: ...
     def __len__(self) -> builtins.int: ...
     def __getitem__(self, index: Any) -> Any: ...
 class StackDataset(Dataset):
-    """Several datasets side by side: an item has one of each, as a tuple, or by name."""
+    """Several datasets side by side: an item has one of each, as a tuple, or by name.
+
+    >>> import unigrad as ug
+    >>> ug.data.StackDataset([1, 2], ["a", "b"])[1]
+    (2, 'b')"""
     datasets: Any
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def __len__(self) -> builtins.int: ...
     def __getitem__(self, index: Any) -> Any: ...
 class ConcatDataset(Dataset):
-    """Datasets one after another."""
+    """Datasets one after another.
+
+    >>> import unigrad as ug
+    >>> joined = ug.data.ConcatDataset([[1, 2], [3]])
+    >>> len(joined), joined[2]
+    (3, 3)"""
     datasets: Any
     cumulative_sizes: Any
     def __init__(self, datasets: Any) -> None: ...
     def __len__(self) -> builtins.int: ...
     def __getitem__(self, index: Any) -> Any: ...
 class ChainDataset(IterableDataset):
-    """Iterable datasets one after another."""
+    """Iterable datasets one after another.
+
+    >>> import unigrad as ug
+    >>> class Count(ug.data.IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter([1, 2])
+    >>> list(ug.data.ChainDataset([Count(), Count()]))
+    [1, 2, 1, 2]"""
     datasets: Any
     def __init__(self, datasets: Any) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
 class Subset(Dataset):
-    """Some items of a dataset."""
+    """Some items of a dataset.
+
+    >>> import unigrad as ug
+    >>> ug.data.Subset([10, 20, 30], [2, 0])[0]
+    30"""
     dataset: Any
     indices: Tensor
     def __init__(self, dataset: Any, indices: Tensor) -> None: ...

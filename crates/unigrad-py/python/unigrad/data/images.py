@@ -6,7 +6,7 @@ from .. import _check
 from .._errors import ArgumentError
 from .._told import named
 from .._unigrad import Tensor, _data
-from ._random_numbers import _random
+from .._random_numbers import _random
 from .datasets import Dataset
 from .transforms import Transform
 
@@ -22,6 +22,10 @@ class PictureDataset(Dataset):
 
     What is random in a ``Transform`` depends on ``seed``, the epoch (``set_epoch``) and the item's number alone, whatever thread makes it; without a seed it
     follows ``unigrad.manual_seed``. Any other function is given the picture.
+
+    >>> import unigrad as ug
+    >>> issubclass(ug.data.ImageFolder, ug.data.PictureDataset)
+    True
     """
 
     def __init__(self, pictures, transform=None, seed=None):
@@ -69,6 +73,16 @@ class ImageFolder(PictureDataset):
     With ``table``, a ``Csv``, the files of one folder that its column ``files`` names, with the classes of its column ``labels``. Files are decoded in
     ``channels`` (1 grey, 3 RGB, ``None`` those of the file). With ``skip_damaged`` every file is decoded once, and what cannot be is in ``damaged``
     instead: a text for each that says why.
+
+    >>> import base64, pathlib, tempfile
+    >>> import unigrad as ug
+    >>> png = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+    >>> root = pathlib.Path(tempfile.mkdtemp())
+    >>> (root / 'cats').mkdir()
+    >>> _ = (root / 'cats' / '1.png').write_bytes(png)
+    >>> pictures = ug.data.ImageFolder(root)
+    >>> pictures[0][0].shape, pictures[0][1], pictures.classes
+    ((3, 1, 1), 0, ['cats'])
     """
 
     def __init__(self, root, transform=None, *, channels=3, table=None, files="file", labels="label", skip_damaged=False, num_workers=2, seed=None):
@@ -102,32 +116,85 @@ class _Published(PictureDataset):
 
 
 class MNIST(_Published):
-    """Handwritten digits, ``[1, 28, 28]``, from a folder with the four IDX files as published, plain or packed."""
+    """Handwritten digits, ``[1, 28, 28]``, from a folder with the four IDX files as published, plain or packed.
+
+    >>> import pathlib, struct, tempfile
+    >>> import unigrad as ug
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / 'train-images-idx3-ubyte').write_bytes(struct.pack('>4i', 0x803, 2, 28, 28) + bytes(2 * 784))
+    >>> _ = (folder / 'train-labels-idx1-ubyte').write_bytes(struct.pack('>2i', 0x801, 2) + bytes([7, 1]))
+    >>> _ = (folder / 't10k-images-idx3-ubyte').write_bytes(struct.pack('>4i', 0x803, 1, 28, 28) + bytes(784))
+    >>> _ = (folder / 't10k-labels-idx1-ubyte').write_bytes(struct.pack('>2i', 0x801, 1) + bytes([3]))
+    >>> x, label = ug.data.MNIST(folder)[0]
+    >>> x.shape, label
+    ((1, 28, 28), 7)
+    """
 
     _read = _data.mnist
 
 
 class FashionMNIST(_Published):
-    """Clothes, ``[1, 28, 28]``, from a folder with the four IDX files as published, whose names are MNIST's."""
+    """Clothes, ``[1, 28, 28]``, from a folder with the four IDX files as published, whose names are MNIST's.
+
+    >>> import pathlib, struct, tempfile
+    >>> import unigrad as ug
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / 'train-images-idx3-ubyte').write_bytes(struct.pack('>4i', 0x803, 2, 28, 28) + bytes(2 * 784))
+    >>> _ = (folder / 'train-labels-idx1-ubyte').write_bytes(struct.pack('>2i', 0x801, 2) + bytes([7, 1]))
+    >>> _ = (folder / 't10k-images-idx3-ubyte').write_bytes(struct.pack('>4i', 0x803, 1, 28, 28) + bytes(784))
+    >>> _ = (folder / 't10k-labels-idx1-ubyte').write_bytes(struct.pack('>2i', 0x801, 1) + bytes([3]))
+    >>> x, label = ug.data.FashionMNIST(folder)[0]
+    >>> x.shape, label
+    ((1, 28, 28), 7)
+    """
 
     _read = _data.fashion_mnist
 
 
 class CIFAR10(_Published):
-    """Pictures of ten classes, ``[3, 32, 32]``, from the folder ``cifar-10-batches-bin`` of the binary version."""
+    """Pictures of ten classes, ``[3, 32, 32]``, from the folder ``cifar-10-batches-bin`` of the binary version.
+
+    >>> import pathlib, tempfile
+    >>> import unigrad as ug
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in [*(f'data_batch_{number}.bin' for number in range(1, 6)), 'test_batch.bin']:
+    ...     _ = (folder / name).write_bytes(bytes([3]) + bytes(3072))
+    >>> x, label = ug.data.CIFAR10(folder)[0]
+    >>> x.shape, label
+    ((3, 32, 32), 3)
+    """
 
     _read = _data.cifar10
 
 
 class CIFAR100(_Published):
-    """Pictures of a hundred classes, ``[3, 32, 32]``, from the folder ``cifar-100-binary`` of the binary version."""
+    """Pictures of a hundred classes, ``[3, 32, 32]``, from the folder ``cifar-100-binary`` of the binary version.
+
+    >>> import pathlib, tempfile
+    >>> import unigrad as ug
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ['train.bin', 'test.bin']:
+    ...     _ = (folder / name).write_bytes(bytes([1, 42]) + bytes(3072))
+    >>> x, label = ug.data.CIFAR100(folder)[0]
+    >>> x.shape, label
+    ((3, 32, 32), 42)
+    """
 
     _read = _data.cifar100
 
 
 @named
 def read_image(path, channels=3):
-    """A PNG, JPEG or WebP file as a tensor ``[channels, height, width]`` of bytes; ``channels=None`` keeps those of the file. ``Picture.read`` gives a picture."""
+    """A PNG, JPEG or WebP file as a tensor ``[channels, height, width]`` of bytes; ``channels=None`` keeps those of the file. ``Picture.read`` gives a picture.
+
+    >>> import base64, pathlib, tempfile
+    >>> import unigrad as ug
+    >>> png = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / '1.png'
+    >>> _ = path.write_bytes(png)
+    >>> ug.data.read_image(path).shape
+    (3, 1, 1)
+    """
     channels = None if channels is None else _check.positive("channels", channels)
     return _data.Picture.read(_path("path", path), channels).tensor()
 

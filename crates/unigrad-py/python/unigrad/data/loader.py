@@ -12,7 +12,12 @@ from .samplers import BatchSampler, RandomSampler, SequentialSampler
 
 
 def default_collate(batch):
-    """Items as a batch: tensors and arrays are stacked, numbers become tensors, tuples, lists and dicts are taken apart."""
+    """Items as a batch: tensors and arrays are stacked, numbers become tensors, tuples, lists and dicts are taken apart.
+
+    >>> import unigrad as ug
+    >>> [part.tolist() for part in ug.data.default_collate([(1, 2.0), (3, 4.0)])]
+    [[1, 3], [2.0, 4.0]]
+    """
     if isinstance(batch, (str, bytes)) or not hasattr(batch, "__iter__"):
         raise TypeError(f"argument 'batch': items are wanted, not {_check._kind(batch)}")
     batch = list(batch)
@@ -45,6 +50,11 @@ class DataLoader:
 
     A dataset is anything with ``__getitem__`` and ``__len__``, or something to iterate over. ``generator`` (or ``seed``) is a seed or a ``random.Random``;
     without one the order follows ``unigrad.manual_seed``. With ``device`` batches are there.
+
+    >>> import unigrad as ug
+    >>> x = ug.arange(5)
+    >>> [batch.tolist() for (batch,) in ug.data.DataLoader(ug.data.TensorDataset(x), batch_size=2)]
+    [[0, 1], [2, 3], [4]]
     """
 
     def __init__(

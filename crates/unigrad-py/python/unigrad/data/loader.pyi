@@ -22,13 +22,22 @@ from unigrad.data.samplers import RandomSampler as RandomSampler
 from unigrad.data.samplers import SequentialSampler as SequentialSampler
 
 def default_collate(batch: Any) -> Any:
-    """Items as a batch: tensors and arrays are stacked, numbers become tensors, tuples, lists and dicts are taken apart."""
+    """Items as a batch: tensors and arrays are stacked, numbers become tensors, tuples, lists and dicts are taken apart.
+
+    >>> import unigrad as ug
+    >>> [part.tolist() for part in ug.data.default_collate([(1, 2.0), (3, 4.0)])]
+    [[1, 3], [2.0, 4.0]]"""
     ...
 class DataLoader:
     """Batches of a dataset, in order or shuffled, made by threads ahead of time with ``num_workers``.
 
     A dataset is anything with ``__getitem__`` and ``__len__``, or something to iterate over. ``generator`` (or ``seed``) is a seed or a ``random.Random``;
-    without one the order follows ``unigrad.manual_seed``. With ``device`` batches are there."""
+    without one the order follows ``unigrad.manual_seed``. With ``device`` batches are there.
+
+    >>> import unigrad as ug
+    >>> x = ug.arange(5)
+    >>> [batch.tolist() for (batch,) in ug.data.DataLoader(ug.data.TensorDataset(x), batch_size=2)]
+    [[0, 1], [2, 3], [4]]"""
     dataset: Any
     device: Any
     num_workers: builtins.int

@@ -349,6 +349,13 @@ class Transform:
 def lines_of_file(path: builtins.str | PathLike[builtins.str]) -> builtins.list[builtins.str]:
     """
     The lines of a text file that have more than spaces.
+
+    >>> import unigrad
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "lines.txt"
+    >>> _ = path.write_text("one\\n\\ntwo\\n")
+    >>> unigrad.data.lines_of_file(path)
+    ['one', 'two']
     """
 
 def split_text(text: builtins.str, unit: builtins.str='word') -> builtins.list[builtins.str]:

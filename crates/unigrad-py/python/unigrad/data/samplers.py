@@ -7,12 +7,22 @@ import random
 from .. import _check
 from .._errors import ArgumentError
 from .._unigrad import _data
-from ._random_numbers import _random, _shuffled
+from .._random_numbers import _random, _shuffled
 from .datasets import _length
 
 
 class Sampler:
-    """Which items come, in which order: a class of one's own has ``__iter__`` (numbers) and ``__len__``."""
+    """Which items come, in which order: a class of one's own has ``__iter__`` (numbers) and ``__len__``.
+
+    >>> import unigrad as ug
+    >>> class Backwards(ug.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    ...     def __len__(self):
+    ...         return 3
+    >>> [batch.tolist() for batch in ug.data.DataLoader([5, 6, 7], batch_size=3, sampler=Backwards())]
+    [[7, 6, 5]]
+    """
 
     def __init__(self, data_source=None):
         pass
@@ -22,7 +32,12 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """All items in order."""
+    """All items in order.
+
+    >>> import unigrad as ug
+    >>> list(ug.data.SequentialSampler([10, 20, 30]))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source):
         self.data_source = data_source
@@ -36,7 +51,12 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """Items at random: each once, or with ``replacement`` any number of times. By a seed, each epoch (``set_epoch``) has an order of its own."""
+    """Items at random: each once, or with ``replacement`` any number of times. By a seed, each epoch (``set_epoch``) has an order of its own.
+
+    >>> import unigrad as ug
+    >>> sorted(ug.data.RandomSampler([10, 20, 30]))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         n = _length("data_source", data_source)
@@ -70,7 +90,12 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    """Some items, at random."""
+    """Some items, at random.
+
+    >>> import unigrad as ug
+    >>> sorted(ug.data.SubsetRandomSampler([4, 2, 7]))
+    [2, 4, 7]
+    """
 
     def __init__(self, indices, generator=None):
         if isinstance(indices, (str, bytes)) or not hasattr(indices, "__iter__"):
@@ -86,7 +111,12 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    """Items at random, by weights."""
+    """Items at random, by weights.
+
+    >>> import unigrad as ug
+    >>> set(ug.data.WeightedRandomSampler([0.0, 1.0, 1.0], 20)) <= {1, 2}
+    True
+    """
 
     def __init__(self, weights, num_samples, replacement=True, generator=None):
         if isinstance(weights, (str, bytes)) or not hasattr(weights, "__iter__"):
@@ -115,7 +145,12 @@ class WeightedRandomSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Batches of the numbers that another sampler gives."""
+    """Batches of the numbers that another sampler gives.
+
+    >>> import unigrad as ug
+    >>> list(ug.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]
+    """
 
     def __init__(self, sampler, batch_size, drop_last=False):
         if isinstance(sampler, (str, bytes)) or not hasattr(sampler, "__iter__"):

@@ -17,17 +17,34 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad._errors import ArgumentError as ArgumentError
 
 class Sampler:
-    """Which items come, in which order: a class of one's own has ``__iter__`` (numbers) and ``__len__``."""
+    """Which items come, in which order: a class of one's own has ``__iter__`` (numbers) and ``__len__``.
+
+    >>> import unigrad as ug
+    >>> class Backwards(ug.data.Sampler):
+    ...     def __iter__(self):
+    ...         return iter([2, 1, 0])
+    ...     def __len__(self):
+    ...         return 3
+    >>> [batch.tolist() for batch in ug.data.DataLoader([5, 6, 7], batch_size=3, sampler=Backwards())]
+    [[7, 6, 5]]"""
     def __init__(self, data_source: Any=None) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
 class SequentialSampler(Sampler):
-    """All items in order."""
+    """All items in order.
+
+    >>> import unigrad as ug
+    >>> list(ug.data.SequentialSampler([10, 20, 30]))
+    [0, 1, 2]"""
     data_source: Any
     def __init__(self, data_source: Any) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
     def __len__(self) -> builtins.int: ...
 class RandomSampler(Sampler):
-    """Items at random: each once, or with ``replacement`` any number of times. By a seed, each epoch (``set_epoch``) has an order of its own."""
+    """Items at random: each once, or with ``replacement`` any number of times. By a seed, each epoch (``set_epoch``) has an order of its own.
+
+    >>> import unigrad as ug
+    >>> sorted(ug.data.RandomSampler([10, 20, 30]))
+    [0, 1, 2]"""
     data_source: Any
     replacement: builtins.bool
     num_samples: Any
@@ -40,14 +57,22 @@ class RandomSampler(Sampler):
     def __iter__(self) -> Iterator[Any]: ...
     def __len__(self) -> builtins.int: ...
 class SubsetRandomSampler(Sampler):
-    """Some items, at random."""
+    """Some items, at random.
+
+    >>> import unigrad as ug
+    >>> sorted(ug.data.SubsetRandomSampler([4, 2, 7]))
+    [2, 4, 7]"""
     indices: Tensor
     generator: Any
     def __init__(self, indices: Tensor, generator: Any=None) -> None: ...
     def __iter__(self) -> Iterator[Any]: ...
     def __len__(self) -> builtins.int: ...
 class WeightedRandomSampler(Sampler):
-    """Items at random, by weights."""
+    """Items at random, by weights.
+
+    >>> import unigrad as ug
+    >>> set(ug.data.WeightedRandomSampler([0.0, 1.0, 1.0], 20)) <= {1, 2}
+    True"""
     weights: Any
     num_samples: builtins.int
     replacement: builtins.bool
@@ -56,7 +81,11 @@ class WeightedRandomSampler(Sampler):
     def __iter__(self) -> Iterator[Any]: ...
     def __len__(self) -> builtins.int: ...
 class BatchSampler(Sampler):
-    """Batches of the numbers that another sampler gives."""
+    """Batches of the numbers that another sampler gives.
+
+    >>> import unigrad as ug
+    >>> list(ug.data.BatchSampler(range(5), batch_size=2, drop_last=False))
+    [[0, 1], [2, 3], [4]]"""
     sampler: Any
     batch_size: builtins.int
     drop_last: builtins.bool

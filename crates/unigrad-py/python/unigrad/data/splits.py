@@ -3,7 +3,7 @@
 from .. import _check
 from .._told import named
 from .._unigrad import _data
-from ._random_numbers import _random
+from .._random_numbers import _random
 from .datasets import Subset, _length
 
 

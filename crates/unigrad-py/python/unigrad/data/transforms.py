@@ -12,7 +12,7 @@ import numbers
 
 from .. import _check
 from .._unigrad import Tensor, _data
-from ._random_numbers import _random
+from .._random_numbers import _random
 
 __all__ = [
     "CenterCrop", "ColorJitter", "Compose", "Grayscale", "Normalize", "RandomApply", "RandomCrop", "RandomErasing", "RandomGrayscale",
@@ -43,7 +43,12 @@ def _range(name, value):
 
 
 class Transform:
-    """What is done to a picture. One of your own has ``apply(picture, numbers)``, where ``numbers.uniform()`` is random."""
+    """What is done to a picture. One of your own has ``apply(picture, numbers)``, where ``numbers.uniform()`` is random.
+
+    >>> import unigrad as ug
+    >>> isinstance(ug.data.transforms.Resize(4), ug.data.transforms.Transform)
+    True
+    """
 
     def apply(self, picture, numbers):
         """The picture that this one becomes."""
@@ -69,7 +74,13 @@ class _Native(Transform):
 
 
 class Compose(Transform):
-    """Transforms, one after the other."""
+    """Transforms, one after the other.
+
+    >>> import unigrad as ug
+    >>> T = ug.data.transforms
+    >>> T.Compose([T.Resize(4), T.ToFloat()])(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 4, 4)
+    """
 
     def __init__(self, transforms):
         if isinstance(transforms, (str, bytes)) or not hasattr(transforms, "__iter__"):
@@ -83,7 +94,13 @@ class Compose(Transform):
 
 
 class RandomApply(Transform):
-    """A transform with a probability, else nothing."""
+    """A transform with a probability, else nothing.
+
+    >>> import unigrad as ug
+    >>> T = ug.data.transforms
+    >>> T.RandomApply(T.Grayscale(), p=1.0)(ug.zeros(3, 2, 2, dtype="uint8")).shape
+    (3, 2, 2)
+    """
 
     def __init__(self, transform, p=0.5):
         many = isinstance(transform, (list, tuple))
@@ -100,7 +117,12 @@ def _transform(name, value):
 
 
 class Resize(_Native):
-    """Another size, bilinear with antialiasing: rows and columns, or with one number the shorter side's, where the shape stays."""
+    """Another size, bilinear with antialiasing: rows and columns, or with one number the shorter side's, where the shape stays.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.Resize(4)(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 4, 4)
+    """
 
     def __init__(self, size):
         one = isinstance(size, numbers.Integral)
@@ -109,7 +131,12 @@ class Resize(_Native):
 
 
 class CenterCrop(_Native):
-    """The middle, in a size; what the picture lacks is 0."""
+    """The middle, in a size; what the picture lacks is 0.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.CenterCrop(4)(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 4, 4)
+    """
 
     def __init__(self, size):
         self.size = _pair("size", size)
@@ -117,7 +144,12 @@ class CenterCrop(_Native):
 
 
 class RandomCrop(_Native):
-    """A part of a size at random, of the picture with ``padding`` pixels of ``fill`` around it."""
+    """A part of a size at random, of the picture with ``padding`` pixels of ``fill`` around it.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.RandomCrop(4)(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 4, 4)
+    """
 
     def __init__(self, size, padding=0, fill=0):
         self.size, self.padding, self.fill = _pair("size", size), _check.size("padding", padding), _check.number("fill", fill)
@@ -125,7 +157,12 @@ class RandomCrop(_Native):
 
 
 class RandomResizedCrop(_Native):
-    """A part of a random area and shape, in one size: the usual augmentation for training on ImageNet."""
+    """A part of a random area and shape, in one size: the usual augmentation for training on ImageNet.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.RandomResizedCrop(4)(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 4, 4)
+    """
 
     def __init__(self, size, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3)):
         self.size, self.scale, self.ratio = _pair("size", size), _range("scale", scale), _range("ratio", ratio)
@@ -133,7 +170,12 @@ class RandomResizedCrop(_Native):
 
 
 class RandomHorizontalFlip(_Native):
-    """Left to right, with a probability."""
+    """Left to right, with a probability.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.RandomHorizontalFlip()(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, p=0.5):
         self.p = _check.probability("p", p)
@@ -141,7 +183,12 @@ class RandomHorizontalFlip(_Native):
 
 
 class RandomVerticalFlip(_Native):
-    """Top to bottom, with a probability."""
+    """Top to bottom, with a probability.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.RandomVerticalFlip()(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, p=0.5):
         self.p = _check.probability("p", p)
@@ -149,7 +196,12 @@ class RandomVerticalFlip(_Native):
 
 
 class RandomRotation(_Native):
-    """Turned by an angle: between ``-degrees`` and ``degrees``, or between two numbers. What was outside is ``fill``."""
+    """Turned by an angle: between ``-degrees`` and ``degrees``, or between two numbers. What was outside is ``fill``.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.RandomRotation(15)(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, degrees, fill=0):
         one = isinstance(degrees, numbers.Real) and not isinstance(degrees, bool)
@@ -160,7 +212,12 @@ class RandomRotation(_Native):
 
 
 class ColorJitter(_Native):
-    """Random brightness, contrast, saturation (factors between ``1 - x`` and ``1 + x``) and hue (turns, at most half of one), in random order."""
+    """Random brightness, contrast, saturation (factors between ``1 - x`` and ``1 + x``) and hue (turns, at most half of one), in random order.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.ColorJitter(brightness=0.2)(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, brightness=0, contrast=0, saturation=0, hue=0):
         given = {"brightness": brightness, "contrast": contrast, "saturation": saturation}
@@ -170,7 +227,12 @@ class ColorJitter(_Native):
 
 
 class RandomGrayscale(_Native):
-    """Grey with the picture's number of channels, with a probability."""
+    """Grey with the picture's number of channels, with a probability.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.RandomGrayscale()(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, p=0.1):
         self.p = _check.probability("p", p)
@@ -178,14 +240,24 @@ class RandomGrayscale(_Native):
 
 
 class Grayscale(RandomGrayscale):
-    """Grey with the picture's number of channels. In one channel: ``picture.convert(1)``."""
+    """Grey with the picture's number of channels. In one channel: ``picture.convert(1)``.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.Grayscale()(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self):
         super().__init__(1.0)
 
 
 class RandomErasing(_Native):
-    """A rectangle of a random area and shape becomes ``value``, with a probability."""
+    """A rectangle of a random area and shape becomes ``value``, with a probability.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.RandomErasing()(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, p=0.5, scale=(0.02, 0.33), ratio=(0.3, 3.3), value=0):
         self.p, self.scale, self.ratio = _check.probability("p", p), _range("scale", scale), _range("ratio", ratio)
@@ -194,14 +266,24 @@ class RandomErasing(_Native):
 
 
 class ToFloat(_Native):
-    """Bytes as floats from 0 to 1."""
+    """Bytes as floats from 0 to 1.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.ToFloat()(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self):
         self._native = _data.Transform.to_float()
 
 
 class Normalize(_Native):
-    """Floats, each channel less its mean and by its standard deviation."""
+    """Floats, each channel less its mean and by its standard deviation.
+
+    >>> import unigrad as ug
+    >>> ug.data.transforms.Normalize([0.5, 0.5, 0.5], [0.25, 0.25, 0.25])(ug.zeros(3, 8, 8, dtype="uint8")).shape
+    (3, 8, 8)
+    """
 
     def __init__(self, mean, std):
         mean, std = ([_check.number(name, part) for part in _several(name, given)] for name, given in (("mean", mean), ("std", std)))

@@ -6,7 +6,9 @@
 (5, 1)
 """
 
-from . import functional, init, utils
+from .. import _shown
+from . import functional, init, memory, models, utils
+from ._examples import EXAMPLES as _EXAMPLES
 from .activations import *  # noqa: F403
 from .activations import __all__ as _activations
 from .attention import *  # noqa: F403
@@ -29,7 +31,7 @@ from .windows import *  # noqa: F403
 from .windows import __all__ as _windows
 
 __all__ = sorted(
-    ["Buffer", "Module", "Parameter", "functional", "init", "utils"]
+    ["Buffer", "Module", "Parameter", "functional", "init", "memory", "models", "utils"]
     + _activations
     + _attention
     + _containers
@@ -40,3 +42,5 @@ __all__ = sorted(
     + _shapes
     + _windows
 )
+
+_shown.show(globals(), _EXAMPLES)

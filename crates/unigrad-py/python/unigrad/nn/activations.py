@@ -85,7 +85,12 @@ for _row in _TABLE:
 
 
 class Softmax2d(Module):
-    """``softmax`` over the channels of ``[n, c, h, w]`` or ``[c, h, w]``."""
+    """``softmax`` over the channels of ``[n, c, h, w]`` or ``[c, h, w]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Softmax2d()(ug.zeros(1, 4, 1, 1)).flatten()
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])
+    """
 
     def forward(self, input):
         """Keeps the shape."""
@@ -116,7 +121,12 @@ class PReLU(Module):
 
 
 class RReLU(Module):
-    """Leaky ReLU whose slope is drawn for each element while training, and the middle of the range in use."""
+    """Leaky ReLU whose slope is drawn for each element while training, and the middle of the range in use.
+
+    >>> import unigrad as ug
+    >>> ug.nn.RReLU(0.25, 0.25).eval()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.2500,  2.0000])
+    """
 
     def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
         super().__init__()

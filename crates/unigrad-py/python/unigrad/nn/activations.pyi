@@ -17,7 +17,11 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.nn.module import Module as Module
 
 class ReLU(Module):
-    """`max(x, 0)`; NaN stays NaN; the gradient at 0 is 0."""
+    """`max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
+
+    >>> import unigrad as ug
+    >>> ug.nn.ReLU()(ug.tensor([-1.0, 2.0]))
+    tensor([0., 2.])"""
     def __init__(self, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -27,7 +31,11 @@ class ReLU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class ReLU6(Module):
-    """`min(max(x, 0), 6)`."""
+    """`min(max(x, 0), 6)`.
+
+    >>> import unigrad as ug
+    >>> ug.nn.ReLU6()(ug.tensor([-1.0, 2.0, 8.0]))
+    tensor([0., 2., 6.])"""
     def __init__(self, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -37,7 +45,11 @@ class ReLU6(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class SELU(Module):
-    """`scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017)."""
+    """`scale * elu(x)` with the constants that keep mean 0 and variance 1 (Klambauer et al., 2017).
+
+    >>> import unigrad as ug
+    >>> ug.nn.SELU()(ug.tensor([-1.0, 2.0]))
+    tensor([-1.1113,  2.1014])"""
     def __init__(self, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -47,7 +59,11 @@ class SELU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class SiLU(Module):
-    """`x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN)."""
+    """`x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN).
+
+    >>> import unigrad as ug
+    >>> ug.nn.SiLU()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.2689,  1.7616])"""
     def __init__(self, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -57,7 +73,11 @@ class SiLU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Mish(Module):
-    """`x * tanh(softplus(x))`."""
+    """`x * tanh(softplus(x))`.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Mish()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.3034,  1.9440])"""
     def __init__(self, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -67,7 +87,11 @@ class Mish(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Hardswish(Module):
-    """`x * relu6(x + 3) / 6`."""
+    """`x * relu6(x + 3) / 6`.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Hardswish()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.3333,  1.6667])"""
     def __init__(self, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -77,7 +101,11 @@ class Hardswish(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Hardsigmoid(Module):
-    """`relu6(x + 3) / 6`."""
+    """`relu6(x + 3) / 6`.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Hardsigmoid()(ug.tensor([-4.0, 0.0, 4.0]))
+    tensor([0.0000, 0.5000, 1.0000])"""
     def __init__(self, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -87,7 +115,11 @@ class Hardsigmoid(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Sigmoid(Module):
-    """`1 / (1 + e^-x)`."""
+    """`1 / (1 + e^-x)`.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Sigmoid()(ug.tensor([-1.0, 0.0]))
+    tensor([0.2689, 0.5000])"""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -97,7 +129,11 @@ class Sigmoid(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Tanh(Module):
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Tanh()(ug.tensor([-1.0, 0.0]))
+    tensor([-0.7616,  0.0000])"""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -107,7 +143,11 @@ class Tanh(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Tanhshrink(Module):
-    """`x - tanh(x)`."""
+    """`x - tanh(x)`.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Tanhshrink()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.2384,  1.0360])"""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -117,7 +157,11 @@ class Tanhshrink(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Softsign(Module):
-    """`x / (1 + |x|)`."""
+    """`x / (1 + |x|)`.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Softsign()(ug.tensor([-1.0, 3.0]))
+    tensor([-0.5000,  0.7500])"""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -127,7 +171,11 @@ class Softsign(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class LogSigmoid(Module):
-    """`log(sigmoid(x))`, without overflow."""
+    """`log(sigmoid(x))`, without overflow.
+
+    >>> import unigrad as ug
+    >>> ug.nn.LogSigmoid()(ug.tensor([-1.0, 0.0]))
+    tensor([-1.3133, -0.6931])"""
     def __init__(self) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -137,7 +185,11 @@ class LogSigmoid(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class GELU(Module):
-    """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula."""
+    """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula.
+
+    >>> import unigrad as ug
+    >>> ug.nn.GELU()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])"""
     def __init__(self, approximate: builtins.str='none') -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -147,7 +199,11 @@ class GELU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class LeakyReLU(Module):
-    """``x`` above 0, ``negative_slope * x`` below."""
+    """``x`` above 0, ``negative_slope * x`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.LeakyReLU(0.1)(ug.tensor([-1.0, 2.0]))
+    tensor([-0.1000,  2.0000])"""
     def __init__(self, negative_slope: builtins.float=0.01, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -157,7 +213,11 @@ class LeakyReLU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class ELU(Module):
-    """``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x) - 1)`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.ELU()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])"""
     def __init__(self, alpha: builtins.float=1.0, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -167,7 +227,11 @@ class ELU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class CELU(Module):
-    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.CELU()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])"""
     def __init__(self, alpha: builtins.float=1.0, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -177,7 +241,11 @@ class CELU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Softplus(Module):
-    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x`` is above ``threshold``."""
+    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x`` is above ``threshold``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Softplus()(ug.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])"""
     def __init__(self, beta: builtins.float=1.0, threshold: builtins.float=20.0) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -187,7 +255,11 @@ class Softplus(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Softshrink(Module):
-    """Toward 0 by ``lambd``, and 0 within it."""
+    """Toward 0 by ``lambd``, and 0 within it.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Softshrink()(ug.tensor([-1.0, 0.25, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])"""
     def __init__(self, lambd: builtins.float=0.5) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -197,7 +269,11 @@ class Softshrink(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Hardshrink(Module):
-    """0 within ``lambd`` of 0, else ``x``."""
+    """0 within ``lambd`` of 0, else ``x``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Hardshrink()(ug.tensor([-1.0, 0.25, 2.0]))
+    tensor([-1.,  0.,  2.])"""
     def __init__(self, lambd: builtins.float=0.5) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -207,7 +283,11 @@ class Hardshrink(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Hardtanh(Module):
-    """``min(max(x, min_val), max_val)``."""
+    """``min(max(x, min_val), max_val)``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Hardtanh()(ug.tensor([-3.0, 0.25, 2.0]))
+    tensor([-1.0000,  0.2500,  1.0000])"""
     def __init__(self, min_val: builtins.float=-1.0, max_val: builtins.float=1.0, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -217,7 +297,11 @@ class Hardtanh(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Threshold(Module):
-    """``x`` above ``threshold``, else ``value``."""
+    """``x`` above ``threshold``, else ``value``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Threshold(0.1, 20.0)(ug.tensor([-1.0, 2.0]))
+    tensor([20.,  2.])"""
     def __init__(self, threshold: builtins.float, value: builtins.float, inplace: builtins.bool=False) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -227,7 +311,11 @@ class Threshold(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Softmax(Module):
-    """``exp(x) / sum(exp(x))`` along an axis."""
+    """``exp(x) / sum(exp(x))`` along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Softmax(dim=-1)(ug.tensor([[1.0, 1.0, 1.0, 1.0]]))
+    tensor([[0.2500, 0.2500, 0.2500, 0.2500]])"""
     def __init__(self, dim: Any=None) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -237,7 +325,11 @@ class Softmax(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Softmin(Module):
-    """``exp(-x) / sum(exp(-x))`` along an axis."""
+    """``exp(-x) / sum(exp(-x))`` along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Softmin(dim=-1)(ug.tensor([[1.0, 1.0]]))
+    tensor([[0.5000, 0.5000]])"""
     def __init__(self, dim: Any=None) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -247,7 +339,11 @@ class Softmin(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class LogSoftmax(Module):
-    """The logarithm of ``softmax``."""
+    """The logarithm of ``softmax``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.LogSoftmax(dim=-1)(ug.tensor([[1.0, 1.0]]))
+    tensor([[-0.6931, -0.6931]])"""
     def __init__(self, dim: Any=None) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -257,7 +353,11 @@ class LogSoftmax(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class GLU(Module):
-    """One half of an axis times the sigmoid of the other."""
+    """One half of an axis times the sigmoid of the other.
+
+    >>> import unigrad as ug
+    >>> ug.nn.GLU()(ug.tensor([[3.0, 0.0]]))
+    tensor([[1.5000]])"""
     def __init__(self, dim: builtins.int=-1) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -267,7 +367,11 @@ class GLU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class SwiGLU(Module):
-    """One half of an axis times the other's SiLU: ``silu(first) * second``."""
+    """One half of an axis times the other's SiLU: ``silu(first) * second``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.SwiGLU()(ug.ones(2, 6)).shape
+    (2, 3)"""
     def __init__(self, dim: builtins.int=-1) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -277,7 +381,11 @@ class SwiGLU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class GEGLU(Module):
-    """One half of an axis times the other's GELU: ``gelu(first) * second``."""
+    """One half of an axis times the other's GELU: ``gelu(first) * second``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.GEGLU()(ug.ones(2, 6)).shape
+    (2, 3)"""
     def __init__(self, dim: builtins.int=-1) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Of any shape."""
@@ -287,7 +395,11 @@ class GEGLU(Module):
         """What ``repr`` shows between the parentheses."""
         ...
 class Softmax2d(Module):
-    """``softmax`` over the channels of ``[n, c, h, w]`` or ``[c, h, w]``."""
+    """``softmax`` over the channels of ``[n, c, h, w]`` or ``[c, h, w]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Softmax2d()(ug.zeros(1, 4, 1, 1)).flatten()
+    tensor([0.2500, 0.2500, 0.2500, 0.2500])"""
     def forward(self, input: Tensor) -> Tensor:
         """Keeps the shape."""
         ...
@@ -308,7 +420,11 @@ class PReLU(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> Any: ...
 class RReLU(Module):
-    """Leaky ReLU whose slope is drawn for each element while training, and the middle of the range in use."""
+    """Leaky ReLU whose slope is drawn for each element while training, and the middle of the range in use.
+
+    >>> import unigrad as ug
+    >>> ug.nn.RReLU(0.25, 0.25).eval()(ug.tensor([-1.0, 2.0]))
+    tensor([-0.2500,  2.0000])"""
     lower: builtins.float
     upper: builtins.float
     inplace: builtins.bool

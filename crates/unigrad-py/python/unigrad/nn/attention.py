@@ -204,7 +204,12 @@ class TransformerEncoderLayer(_TransformerLayer):
 
 
 class TransformerDecoderLayer(_TransformerLayer):
-    """As an encoder's layer, with attention over an encoder's output between its parts."""
+    """As an encoder's layer, with attention over an encoder's output between its parts.
+
+    >>> import unigrad as ug
+    >>> ug.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)(ug.rand(2, 3, 8), ug.rand(2, 5, 8)).shape
+    (2, 3, 8)
+    """
 
     _crosses = True
 
@@ -242,7 +247,13 @@ def _copies(layer, n, kind):
 
 
 class TransformerEncoder(Module):
-    """Copies of an encoder's layer one after another, and a last norm."""
+    """Copies of an encoder's layer one after another, and a last norm.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    >>> ug.nn.TransformerEncoder(layer, 2)(ug.rand(2, 5, 8)).shape
+    (2, 5, 8)
+    """
 
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
         super().__init__()
@@ -260,7 +271,13 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """Copies of a decoder's layer one after another, and a last norm."""
+    """Copies of a decoder's layer one after another, and a last norm.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+    >>> ug.nn.TransformerDecoder(layer, 2)(ug.rand(2, 3, 8), ug.rand(2, 5, 8)).shape
+    (2, 3, 8)
+    """
 
     def __init__(self, decoder_layer, num_layers, norm=None):
         super().__init__()
@@ -287,7 +304,13 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder, and a decoder that reads it (Vaswani et al., 2017)."""
+    """An encoder, and a decoder that reads it (Vaswani et al., 2017).
+
+    >>> import unigrad as ug
+    >>> model = ug.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+    >>> model(ug.rand(2, 5, 8), ug.rand(2, 3, 8)).shape
+    (2, 3, 8)
+    """
 
     @named
     def __init__(

@@ -61,13 +61,22 @@ class TransformerEncoderLayer(_TransformerLayer):
         ...
     def __call__(self, src: Tensor, src_mask: Tensor | None=None, src_key_padding_mask: Tensor | None=None, is_causal: builtins.bool=False) -> Tensor: ...
 class TransformerDecoderLayer(_TransformerLayer):
-    """As an encoder's layer, with attention over an encoder's output between its parts."""
+    """As an encoder's layer, with attention over an encoder's output between its parts.
+
+    >>> import unigrad as ug
+    >>> ug.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)(ug.rand(2, 3, 8), ug.rand(2, 5, 8)).shape
+    (2, 3, 8)"""
     def forward(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None=None, memory_mask: Tensor | None=None, tgt_key_padding_mask: Tensor | None=None, memory_key_padding_mask: Tensor | None=None, tgt_is_causal: builtins.bool=False, memory_is_causal: builtins.bool=False) -> Tensor:
         """Keeps the shape of ``tgt``, ``[length, batch, size]``, or with the batch first."""
         ...
     def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None=None, memory_mask: Tensor | None=None, tgt_key_padding_mask: Tensor | None=None, memory_key_padding_mask: Tensor | None=None, tgt_is_causal: builtins.bool=False, memory_is_causal: builtins.bool=False) -> Tensor: ...
 class TransformerEncoder(Module):
-    """Copies of an encoder's layer one after another, and a last norm."""
+    """Copies of an encoder's layer one after another, and a last norm.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    >>> ug.nn.TransformerEncoder(layer, 2)(ug.rand(2, 5, 8)).shape
+    (2, 5, 8)"""
     layers: Any
     num_layers: Any
     norm: Any
@@ -77,7 +86,12 @@ class TransformerEncoder(Module):
         ...
     def __call__(self, src: Tensor, mask: Tensor | None=None, src_key_padding_mask: Tensor | None=None, is_causal: builtins.bool | None=None) -> Tensor: ...
 class TransformerDecoder(Module):
-    """Copies of a decoder's layer one after another, and a last norm."""
+    """Copies of a decoder's layer one after another, and a last norm.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.TransformerDecoderLayer(8, 2, 16, batch_first=True)
+    >>> ug.nn.TransformerDecoder(layer, 2)(ug.rand(2, 3, 8), ug.rand(2, 5, 8)).shape
+    (2, 3, 8)"""
     layers: Any
     num_layers: Any
     norm: Any
@@ -87,7 +101,12 @@ class TransformerDecoder(Module):
         ...
     def __call__(self, tgt: Tensor, memory: Tensor, tgt_mask: Tensor | None=None, memory_mask: Tensor | None=None, tgt_key_padding_mask: Tensor | None=None, memory_key_padding_mask: Tensor | None=None, tgt_is_causal: builtins.bool | None=None, memory_is_causal: builtins.bool=False) -> Tensor: ...
 class Transformer(Module):
-    """An encoder, and a decoder that reads it (Vaswani et al., 2017)."""
+    """An encoder, and a decoder that reads it (Vaswani et al., 2017).
+
+    >>> import unigrad as ug
+    >>> model = ug.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+    >>> model(ug.rand(2, 5, 8), ug.rand(2, 3, 8)).shape
+    (2, 3, 8)"""
     encoder: Any
     decoder: Any
     d_model: builtins.int

@@ -60,7 +60,12 @@ def calculate_gain(nonlinearity, param=None):
 
 
 def uniform_(tensor, a=0.0, b=1.0):
-    """Uniform in ``a..b``."""
+    """Uniform in ``a..b``.
+
+    >>> import unigrad as ug
+    >>> 0.0 <= ug.nn.init.uniform_(ug.zeros(9)).min().item() < 1.0
+    True
+    """
     a, b = _check.number("a", a), _check.number("b", b)
     if a > b:
         raise ArgumentError(f"argument 'a' is {a}, above 'b', {b}\n help: use a range")
@@ -68,13 +73,23 @@ def uniform_(tensor, a=0.0, b=1.0):
 
 
 def normal_(tensor, mean=0.0, std=1.0):
-    """Normal with a mean and a standard deviation."""
+    """Normal with a mean and a standard deviation.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.normal_(ug.zeros(3, 4), std=0.02).shape
+    (3, 4)
+    """
     mean, std = _check.number("mean", mean), _check.number("std", std, 0.0)
     return _filled(tensor, _normal(_float(tensor).shape, mean, std, tensor))
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
-    """Normal, between ``a`` and ``b``: drawn by the inverse of the distribution function."""
+    """Normal, between ``a`` and ``b``: drawn by the inverse of the distribution function.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.trunc_normal_(ug.zeros(100)).abs().max().item() <= 2.0
+    True
+    """
     mean, std = _check.number("mean", mean), _check.number("std", std, above=0.0)
     a, b = _check.number("a", a), _check.number("b", b)
     if a >= b:
@@ -91,23 +106,44 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
 
 
 def constant_(tensor, val):
-    """All one value."""
+    """All one value.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.constant_(ug.zeros(2), 3.0)
+    tensor([3., 3.])
+    """
     _check.tensor("tensor", tensor)
     return _filled(tensor, Tensor(_check.number("val", val), device=tensor.device))
 
 
 def ones_(tensor):
-    """All 1."""
+    """All 1.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.ones_(ug.zeros(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
 def zeros_(tensor):
-    """All 0."""
+    """All 0.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.zeros_(ug.ones(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
 def eye_(tensor):
-    """The identity matrix."""
+    """The identity matrix.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.eye_(ug.zeros(2, 2))
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     from .._unigrad import eye
 
     if len(_check.tensor("tensor", tensor).shape) != 2:
@@ -116,7 +152,12 @@ def eye_(tensor):
 
 
 def dirac_(tensor, groups=1):
-    """The weight of a convolution that passes as many channels through as there are."""
+    """The weight of a convolution that passes as many channels through as there are.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.dirac_(ug.zeros(1, 1, 3))
+    tensor([[[0., 1., 0.]]])
+    """
     shape = _check.tensor("tensor", tensor).shape
     groups = _check.positive("groups", groups)
     if not 3 <= len(shape) <= 5 or shape[0] % groups:
@@ -133,14 +174,24 @@ def dirac_(tensor, groups=1):
 
 
 def xavier_uniform_(tensor, gain=1.0):
-    """Glorot's uniform values."""
+    """Glorot's uniform values.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.xavier_uniform_(ug.zeros(3, 4)).shape
+    (3, 4)
+    """
     inputs, outputs = _fans(tensor)
     bound = _check.number("gain", gain) * math.sqrt(6.0 / max(inputs + outputs, 1))
     return _filled(tensor, _uniform(tensor.shape, -bound, bound, tensor))
 
 
 def xavier_normal_(tensor, gain=1.0):
-    """Glorot's normal values."""
+    """Glorot's normal values.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.xavier_normal_(ug.zeros(3, 4)).shape
+    (3, 4)
+    """
     inputs, outputs = _fans(tensor)
     return _filled(tensor, _normal(tensor.shape, 0.0, _check.number("gain", gain) * math.sqrt(2.0 / max(inputs + outputs, 1)), tensor))
 
@@ -152,19 +203,35 @@ def _kaiming(tensor, a, mode, nonlinearity):
 
 
 def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
-    """He's uniform values."""
+    """He's uniform values.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.kaiming_uniform_(ug.zeros(3, 4)).shape
+    (3, 4)
+    """
     bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
     return _filled(tensor, _uniform(tensor.shape, -bound, bound, tensor))
 
 
 def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
-    """He's normal values."""
+    """He's normal values.
+
+    >>> import unigrad as ug
+    >>> ug.nn.init.kaiming_normal_(ug.zeros(3, 4)).shape
+    (3, 4)
+    """
     std = _kaiming(tensor, a, mode, nonlinearity)
     return _filled(tensor, _normal(tensor.shape, 0.0, std, tensor))
 
 
 def orthogonal_(tensor, gain=1.0):
-    """A matrix with orthogonal rows (or columns): the other axes are one. By Gram and Schmidt, twice, in ``float64`` on the CPU."""
+    """A matrix with orthogonal rows (or columns): the other axes are one. By Gram and Schmidt, twice, in ``float64`` on the CPU.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.init.orthogonal_(ug.zeros(2, 2))
+    >>> (w @ w.T).allclose(ug.eye(2), atol=1e-5)
+    True
+    """
     gain = _check.number("gain", gain)
     shape = _float(tensor).shape
     if len(shape) < 2:
@@ -191,7 +258,12 @@ def orthogonal_(tensor, gain=1.0):
 
 
 def sparse_(tensor, sparsity, std=0.01):
-    """Normal values, of which a share of each column is 0."""
+    """Normal values, of which a share of each column is 0.
+
+    >>> import unigrad as ug
+    >>> (ug.nn.init.sparse_(ug.zeros(4, 2), sparsity=0.5) == 0).sum().item()
+    4
+    """
     shape = _float(tensor).shape
     if len(shape) != 2:
         raise ArgumentError(f"argument 'tensor' has {len(shape)} axes\n help: give a matrix")

@@ -26,7 +26,12 @@ def _constant(shape, value, dtype, device):
 
 
 class Identity(Module):
-    """Its input; whatever it is constructed with."""
+    """Its input; whatever it is constructed with.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Identity()(ug.tensor([1.0, 2.0]))
+    tensor([1., 2.])
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__()
@@ -65,7 +70,12 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """``x1 · weight_k · x2 + bias_k`` for each output: ``[.., in1_features]`` and ``[.., in2_features]`` to ``[.., out_features]``."""
+    """``x1 · weight_k · x2 + bias_k`` for each output: ``[.., in1_features]`` and ``[.., in2_features]`` to ``[.., out_features]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Bilinear(3, 4, 5)(ug.zeros(2, 3), ug.zeros(2, 4)).shape
+    (2, 5)
+    """
 
     def __init__(self, in1_features, in2_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
@@ -164,7 +174,12 @@ class Embedding(_Rows):
 
 
 class EmbeddingBag(_Rows):
-    """The sum, mean or greatest of the rows of each bag of indices."""
+    """The sum, mean or greatest of the rows of each bag of indices.
+
+    >>> import unigrad as ug
+    >>> ug.nn.EmbeddingBag(10, 4)(ug.tensor([[1, 2, 3], [4, 5, 6]])).shape
+    (2, 4)
+    """
 
     @named
     def __init__(
@@ -232,30 +247,55 @@ class Dropout(_Dropout):
 
 
 class Dropout1d(_Dropout):
-    """Drops channels of ``[n, c, l]`` or ``[c, l]`` while training."""
+    """Drops channels of ``[n, c, l]`` or ``[c, l]`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Dropout1d(0.5).eval()(ug.ones(1, 2, 2)).sum().item()
+    4.0
+    """
 
     _drop = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_Dropout):
-    """Drops channels of ``[n, c, h, w]`` or ``[c, h, w]`` while training."""
+    """Drops channels of ``[n, c, h, w]`` or ``[c, h, w]`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Dropout2d(0.5).eval()(ug.ones(1, 2, 2, 2)).sum().item()
+    8.0
+    """
 
     _drop = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_Dropout):
-    """Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]`` while training."""
+    """Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Dropout3d(0.5).eval()(ug.ones(1, 2, 2, 2, 2)).sum().item()
+    16.0
+    """
 
     _drop = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_Dropout):
-    """Drops elements to where SELU saturates, such that mean and variance stay, while training."""
+    """Drops elements to where SELU saturates, such that mean and variance stay, while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.AlphaDropout(0.5).eval()(ug.ones(2))
+    tensor([1., 1.])
+    """
 
     _drop = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_Dropout):
-    """As ``AlphaDropout``, of whole channels (axis 1)."""
+    """As ``AlphaDropout``, of whole channels (axis 1).
+
+    >>> import unigrad as ug
+    >>> ug.nn.FeatureAlphaDropout(0.5).eval()(ug.ones(1, 2, 3)).shape
+    (1, 2, 3)
+    """
 
     _drop = staticmethod(F.feature_alpha_dropout)

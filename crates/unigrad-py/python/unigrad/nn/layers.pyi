@@ -17,7 +17,11 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.nn.module import Module as Module
 
 class Identity(Module):
-    """Its input; whatever it is constructed with."""
+    """Its input; whatever it is constructed with.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Identity()(ug.tensor([1.0, 2.0]))
+    tensor([1., 2.])"""
     def __init__(self, *args: Any, **kwargs: Any) -> None: ...
     def forward(self, input: Tensor) -> Any:
         """Of any shape."""
@@ -41,7 +45,11 @@ class Linear(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> Any: ...
 class Bilinear(Module):
-    """``x1 · weight_k · x2 + bias_k`` for each output: ``[.., in1_features]`` and ``[.., in2_features]`` to ``[.., out_features]``."""
+    """``x1 · weight_k · x2 + bias_k`` for each output: ``[.., in1_features]`` and ``[.., in2_features]`` to ``[.., out_features]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Bilinear(3, 4, 5)(ug.zeros(2, 3), ug.zeros(2, 4)).shape
+    (2, 5)"""
     in1_features: builtins.int
     in2_features: builtins.int
     out_features: builtins.int
@@ -81,7 +89,11 @@ class Embedding(_Rows):
     def __call__(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> Any: ...
 class EmbeddingBag(_Rows):
-    """The sum, mean or greatest of the rows of each bag of indices."""
+    """The sum, mean or greatest of the rows of each bag of indices.
+
+    >>> import unigrad as ug
+    >>> ug.nn.EmbeddingBag(10, 4)(ug.tensor([[1, 2, 3], [4, 5, 6]])).shape
+    (2, 4)"""
     mode: builtins.str
     include_last_offset: builtins.bool
     weight: Any
@@ -107,12 +119,32 @@ class Dropout(_Dropout):
     >>> ug.nn.Dropout(0.5).eval()(ug.ones(3)).tolist()
     [1.0, 1.0, 1.0]"""
 class Dropout1d(_Dropout):
-    """Drops channels of ``[n, c, l]`` or ``[c, l]`` while training."""
+    """Drops channels of ``[n, c, l]`` or ``[c, l]`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Dropout1d(0.5).eval()(ug.ones(1, 2, 2)).sum().item()
+    4.0"""
 class Dropout2d(_Dropout):
-    """Drops channels of ``[n, c, h, w]`` or ``[c, h, w]`` while training."""
+    """Drops channels of ``[n, c, h, w]`` or ``[c, h, w]`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Dropout2d(0.5).eval()(ug.ones(1, 2, 2, 2)).sum().item()
+    8.0"""
 class Dropout3d(_Dropout):
-    """Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]`` while training."""
+    """Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Dropout3d(0.5).eval()(ug.ones(1, 2, 2, 2, 2)).sum().item()
+    16.0"""
 class AlphaDropout(_Dropout):
-    """Drops elements to where SELU saturates, such that mean and variance stay, while training."""
+    """Drops elements to where SELU saturates, such that mean and variance stay, while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.AlphaDropout(0.5).eval()(ug.ones(2))
+    tensor([1., 1.])"""
 class FeatureAlphaDropout(_Dropout):
-    """As ``AlphaDropout``, of whole channels (axis 1)."""
+    """As ``AlphaDropout``, of whole channels (axis 1).
+
+    >>> import unigrad as ug
+    >>> ug.nn.FeatureAlphaDropout(0.5).eval()(ug.ones(1, 2, 3)).shape
+    (1, 2, 3)"""

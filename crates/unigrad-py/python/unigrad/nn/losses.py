@@ -120,7 +120,13 @@ for _row in _TABLE:
 
 
 class TripletMarginWithDistanceLoss(Module):
-    """As ``TripletMarginLoss``, by a distance of one's own: a function of two tensors."""
+    """As ``TripletMarginLoss``, by a distance of one's own: a function of two tensors.
+
+    >>> import unigrad as ug
+    >>> distance = lambda a, b: (a - b).abs().sum(-1)
+    >>> ug.nn.TripletMarginWithDistanceLoss(distance_function=distance)(ug.zeros(1, 2), ug.ones(1, 2), ug.ones(1, 2))
+    tensor(1.)
+    """
 
     def __init__(self, *, distance_function=None, margin=1.0, swap=False, reduction="mean"):
         super().__init__()

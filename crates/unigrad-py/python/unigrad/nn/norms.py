@@ -68,7 +68,12 @@ class _BatchNorm(_Running):
 
 
 class BatchNorm1d(_BatchNorm):
-    """``[n, c]`` or ``[n, c, l]`` normalized per channel: by the batch's statistics while training, by running ones in use."""
+    """``[n, c]`` or ``[n, c, l]`` normalized per channel: by the batch's statistics while training, by running ones in use.
+
+    >>> import unigrad as ug
+    >>> ug.nn.BatchNorm1d(3)(ug.rand(2, 3, 4)).shape
+    (2, 3, 4)
+    """
 
     _ranks = (2, 3)
 
@@ -86,13 +91,23 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """``[n, c, d, h, w]`` normalized per channel: by the batch's statistics while training, by running ones in use."""
+    """``[n, c, d, h, w]`` normalized per channel: by the batch's statistics while training, by running ones in use.
+
+    >>> import unigrad as ug
+    >>> ug.nn.BatchNorm3d(3)(ug.rand(2, 3, 4, 4, 4)).shape
+    (2, 3, 4, 4, 4)
+    """
 
     _ranks = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of any number of axes. On one device it is batch norm."""
+    """Batch norm of any number of axes. On one device it is batch norm.
+
+    >>> import unigrad as ug
+    >>> ug.nn.SyncBatchNorm(3)(ug.rand(2, 3, 4)).shape
+    (2, 3, 4)
+    """
 
     _ranks = (2, 3, 4, 5)
 
@@ -121,19 +136,34 @@ class _InstanceNorm(_Running):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """``[n, c, l]`` or ``[c, l]`` normalized per channel of each example."""
+    """``[n, c, l]`` or ``[c, l]`` normalized per channel of each example.
+
+    >>> import unigrad as ug
+    >>> ug.nn.InstanceNorm1d(3)(ug.rand(2, 3, 4)).shape
+    (2, 3, 4)
+    """
 
     _ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """``[n, c, h, w]`` or ``[c, h, w]`` normalized per channel of each example."""
+    """``[n, c, h, w]`` or ``[c, h, w]`` normalized per channel of each example.
+
+    >>> import unigrad as ug
+    >>> ug.nn.InstanceNorm2d(3)(ug.rand(2, 3, 4, 4)).shape
+    (2, 3, 4, 4)
+    """
 
     _ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """``[n, c, d, h, w]`` or ``[c, d, h, w]`` normalized per channel of each example."""
+    """``[n, c, d, h, w]`` or ``[c, d, h, w]`` normalized per channel of each example.
+
+    >>> import unigrad as ug
+    >>> ug.nn.InstanceNorm3d(3)(ug.rand(2, 3, 4, 4, 4)).shape
+    (2, 3, 4, 4, 4)
+    """
 
     _ranks = (4, 5)
 
@@ -165,7 +195,12 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """``x / sqrt(mean(x²) + eps) * weight`` over the last axes."""
+    """``x / sqrt(mean(x²) + eps) * weight`` over the last axes.
+
+    >>> import unigrad as ug
+    >>> ug.nn.RMSNorm(4)(ug.rand(2, 4)).shape
+    (2, 4)
+    """
 
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True, device=None, dtype=None):
         super().__init__()
@@ -183,7 +218,12 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """``[n, c, ..]`` normalized within each group of channels."""
+    """``[n, c, ..]`` normalized within each group of channels.
+
+    >>> import unigrad as ug
+    >>> ug.nn.GroupNorm(2, 4)(ug.rand(1, 4, 3)).shape
+    (1, 4, 3)
+    """
 
     def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
         super().__init__()
@@ -203,7 +243,12 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels."""
+    """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels.
+
+    >>> import unigrad as ug
+    >>> ug.nn.LocalResponseNorm(3)(ug.ones(1, 4, 2, 2)).shape
+    (1, 4, 2, 2)
+    """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
         super().__init__()
@@ -219,7 +264,12 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """PyTorch's response normalization over the channels of ``[n, c, h, w]``, with its windows."""
+    """PyTorch's response normalization over the channels of ``[n, c, h, w]``, with its windows.
+
+    >>> import unigrad as ug
+    >>> ug.nn.CrossMapLRN2d(3)(ug.ones(1, 4, 2, 2)).shape
+    (1, 4, 2, 2)
+    """
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
         super().__init__(size, alpha, beta, k)

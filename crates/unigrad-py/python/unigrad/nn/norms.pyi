@@ -34,7 +34,11 @@ class _BatchNorm(_Running):
         ...
     def __call__(self, input: Tensor) -> Tensor: ...
 class BatchNorm1d(_BatchNorm):
-    """``[n, c]`` or ``[n, c, l]`` normalized per channel: by the batch's statistics while training, by running ones in use."""
+    """``[n, c]`` or ``[n, c, l]`` normalized per channel: by the batch's statistics while training, by running ones in use.
+
+    >>> import unigrad as ug
+    >>> ug.nn.BatchNorm1d(3)(ug.rand(2, 3, 4)).shape
+    (2, 3, 4)"""
 class BatchNorm2d(_BatchNorm):
     """``[n, c, h, w]`` normalized per channel: by the batch's statistics while training, by running ones in use.
 
@@ -43,9 +47,17 @@ class BatchNorm2d(_BatchNorm):
     >>> norm(ug.randn(2, 3, 4, 4)).shape, norm.num_batches_tracked.item()
     ((2, 3, 4, 4), 1)"""
 class BatchNorm3d(_BatchNorm):
-    """``[n, c, d, h, w]`` normalized per channel: by the batch's statistics while training, by running ones in use."""
+    """``[n, c, d, h, w]`` normalized per channel: by the batch's statistics while training, by running ones in use.
+
+    >>> import unigrad as ug
+    >>> ug.nn.BatchNorm3d(3)(ug.rand(2, 3, 4, 4, 4)).shape
+    (2, 3, 4, 4, 4)"""
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of any number of axes. On one device it is batch norm."""
+    """Batch norm of any number of axes. On one device it is batch norm.
+
+    >>> import unigrad as ug
+    >>> ug.nn.SyncBatchNorm(3)(ug.rand(2, 3, 4)).shape
+    (2, 3, 4)"""
 class _InstanceNorm(_Running):
     def __init__(self, num_features: Any, eps: builtins.float=1e-05, momentum: builtins.float=0.1, affine: builtins.bool=False, track_running_stats: builtins.bool=False, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
@@ -53,11 +65,23 @@ class _InstanceNorm(_Running):
         ...
     def __call__(self, input: Tensor) -> Tensor: ...
 class InstanceNorm1d(_InstanceNorm):
-    """``[n, c, l]`` or ``[c, l]`` normalized per channel of each example."""
+    """``[n, c, l]`` or ``[c, l]`` normalized per channel of each example.
+
+    >>> import unigrad as ug
+    >>> ug.nn.InstanceNorm1d(3)(ug.rand(2, 3, 4)).shape
+    (2, 3, 4)"""
 class InstanceNorm2d(_InstanceNorm):
-    """``[n, c, h, w]`` or ``[c, h, w]`` normalized per channel of each example."""
+    """``[n, c, h, w]`` or ``[c, h, w]`` normalized per channel of each example.
+
+    >>> import unigrad as ug
+    >>> ug.nn.InstanceNorm2d(3)(ug.rand(2, 3, 4, 4)).shape
+    (2, 3, 4, 4)"""
 class InstanceNorm3d(_InstanceNorm):
-    """``[n, c, d, h, w]`` or ``[c, d, h, w]`` normalized per channel of each example."""
+    """``[n, c, d, h, w]`` or ``[c, d, h, w]`` normalized per channel of each example.
+
+    >>> import unigrad as ug
+    >>> ug.nn.InstanceNorm3d(3)(ug.rand(2, 3, 4, 4, 4)).shape
+    (2, 3, 4, 4, 4)"""
 class LayerNorm(Module):
     """Normalized over the last axes: ``(x - mean) / sqrt(var + eps) * weight + bias``.
 
@@ -74,7 +98,11 @@ class LayerNorm(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> Any: ...
 class RMSNorm(Module):
-    """``x / sqrt(mean(x²) + eps) * weight`` over the last axes."""
+    """``x / sqrt(mean(x²) + eps) * weight`` over the last axes.
+
+    >>> import unigrad as ug
+    >>> ug.nn.RMSNorm(4)(ug.rand(2, 4)).shape
+    (2, 4)"""
     normalized_shape: builtins.int | Sequence[builtins.int]
     eps: Any
     elementwise_affine: builtins.bool
@@ -85,7 +113,11 @@ class RMSNorm(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> Any: ...
 class GroupNorm(Module):
-    """``[n, c, ..]`` normalized within each group of channels."""
+    """``[n, c, ..]`` normalized within each group of channels.
+
+    >>> import unigrad as ug
+    >>> ug.nn.GroupNorm(2, 4)(ug.rand(1, 4, 3)).shape
+    (1, 4, 3)"""
     num_groups: builtins.int
     num_channels: builtins.int
     eps: builtins.float
@@ -97,7 +129,11 @@ class GroupNorm(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> Any: ...
 class LocalResponseNorm(Module):
-    """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels."""
+    """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels.
+
+    >>> import unigrad as ug
+    >>> ug.nn.LocalResponseNorm(3)(ug.ones(1, 4, 2, 2)).shape
+    (1, 4, 2, 2)"""
     size: builtins.int | Sequence[builtins.int]
     alpha: builtins.float
     beta: builtins.float
@@ -109,7 +145,11 @@ class LocalResponseNorm(Module):
     def __call__(self, input: Tensor) -> Tensor: ...
     def extra_repr(self) -> Any: ...
 class CrossMapLRN2d(LocalResponseNorm):
-    """PyTorch's response normalization over the channels of ``[n, c, h, w]``, with its windows."""
+    """PyTorch's response normalization over the channels of ``[n, c, h, w]``, with its windows.
+
+    >>> import unigrad as ug
+    >>> ug.nn.CrossMapLRN2d(3)(ug.ones(1, 4, 2, 2)).shape
+    (1, 4, 2, 2)"""
     def __init__(self, size: builtins.int | Sequence[builtins.int], alpha: builtins.float=0.0001, beta: builtins.float=0.75, k: builtins.float=1) -> None: ...
     def forward(self, input: Tensor) -> Tensor:
         """Keeps the shape."""

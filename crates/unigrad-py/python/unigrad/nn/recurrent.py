@@ -11,11 +11,22 @@ from .module import Module
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell"]
 
 PackedSequence = namedtuple("PackedSequence", ["data", "lengths", "batch_first", "enforce_sorted"])
-PackedSequence.__doc__ = "Sequences of a length each, padded: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take."
+PackedSequence.__doc__ = """Sequences of a length each, padded: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take.
+
+>>> import unigrad as ug
+>>> packed = ug.nn.utils.rnn.pack_sequence([ug.zeros(3, 2), ug.zeros(1, 2)])
+>>> packed.lengths.tolist()
+[3, 1]
+"""
 
 
 class RNNBase(Module):
-    """What ``RNN``, ``LSTM`` and ``GRU`` share."""
+    """What ``RNN``, ``LSTM`` and ``GRU`` share.
+
+    >>> import unigrad as ug
+    >>> issubclass(ug.nn.LSTM, ug.nn.RNNBase), ug.nn.LSTM(3, 4).hidden_size
+    (True, 4)
+    """
 
     _gates = {"RNN_TANH": 1, "RNN_RELU": 1, "LSTM": 4, "GRU": 3}
 
@@ -138,7 +149,13 @@ class RNN(RNNBase):
 
 
 class GRU(RNNBase):
-    """Gated recurrent units. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first."""
+    """Gated recurrent units. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first.
+
+    >>> import unigrad as ug
+    >>> output, h = ug.nn.GRU(3, 4, batch_first=True)(ug.zeros(2, 5, 3))
+    >>> output.shape, h.shape
+    ((2, 5, 4), (1, 2, 4))
+    """
 
     def __init__(
         self,
@@ -217,7 +234,12 @@ class _Cell(Module):
 
 
 class RNNCell(_Cell):
-    """One step of an ``RNN``."""
+    """One step of an ``RNN``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.RNNCell(3, 4)(ug.zeros(2, 3)).shape
+    (2, 4)
+    """
 
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
         super().__init__(1, input_size, hidden_size, bias, device, dtype)
@@ -229,7 +251,12 @@ class RNNCell(_Cell):
 
 
 class GRUCell(_Cell):
-    """One step of a ``GRU``."""
+    """One step of a ``GRU``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.GRUCell(3, 4)(ug.zeros(2, 3)).shape
+    (2, 4)
+    """
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
         super().__init__(3, input_size, hidden_size, bias, device, dtype)
@@ -240,7 +267,13 @@ class GRUCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of an ``LSTM``."""
+    """One step of an ``LSTM``.
+
+    >>> import unigrad as ug
+    >>> h, c = ug.nn.LSTMCell(3, 4)(ug.zeros(2, 3))
+    >>> h.shape, c.shape
+    ((2, 4), (2, 4))
+    """
 
     def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
         super().__init__(4, input_size, hidden_size, bias, device, dtype)

@@ -17,7 +17,12 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.nn.module import Module as Module
 
 class PackedSequence(builtins.tuple[Any, ...]):
-    """Sequences of a length each, padded: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take."""
+    """Sequences of a length each, padded: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take.
+
+    >>> import unigrad as ug
+    >>> packed = ug.nn.utils.rnn.pack_sequence([ug.zeros(3, 2), ug.zeros(1, 2)])
+    >>> packed.lengths.tolist()
+    [3, 1]"""
     def __repr__(self) -> builtins.str:
         """Return a nicely formatted representation string"""
         ...
@@ -26,7 +31,11 @@ class PackedSequence(builtins.tuple[Any, ...]):
     batch_first: Any
     enforce_sorted: Any
 class RNNBase(Module):
-    """What ``RNN``, ``LSTM`` and ``GRU`` share."""
+    """What ``RNN``, ``LSTM`` and ``GRU`` share.
+
+    >>> import unigrad as ug
+    >>> issubclass(ug.nn.LSTM, ug.nn.RNNBase), ug.nn.LSTM(3, 4).hidden_size
+    (True, 4)"""
     mode: Any
     input_size: builtins.int
     hidden_size: builtins.int
@@ -55,7 +64,12 @@ class RNN(RNNBase):
         ...
     def __call__(self, input: Tensor, hx: Any=None) -> Any: ...
 class GRU(RNNBase):
-    """Gated recurrent units. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first."""
+    """Gated recurrent units. Sequences are ``[length, batch, features]``, or with ``batch_first`` the batch first.
+
+    >>> import unigrad as ug
+    >>> output, h = ug.nn.GRU(3, 4, batch_first=True)(ug.zeros(2, 5, 3))
+    >>> output.shape, h.shape
+    ((2, 5, 4), (1, 2, 4))"""
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, num_layers: builtins.int=1, bias: builtins.bool=True, batch_first: builtins.bool=False, dropout: builtins.float=0.0, bidirectional: builtins.bool=False, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     def forward(self, input: Tensor, hx: Any=None) -> Any:
         """The states of all times, and the last ones, ``[layers * directions, batch, hidden]``."""
@@ -81,7 +95,11 @@ class _Cell(Module):
     def __init__(self, gates: Any, input_size: builtins.int, hidden_size: builtins.int, bias: Any, device: Device | builtins.str, dtype: DType | builtins.str | builtins.type) -> None: ...
     def extra_repr(self) -> Any: ...
 class RNNCell(_Cell):
-    """One step of an ``RNN``."""
+    """One step of an ``RNN``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.RNNCell(3, 4)(ug.zeros(2, 3)).shape
+    (2, 4)"""
     nonlinearity: builtins.str
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool=True, nonlinearity: builtins.str='tanh', device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     def forward(self, input: Tensor, hx: Any=None) -> Tensor:
@@ -89,14 +107,23 @@ class RNNCell(_Cell):
         ...
     def __call__(self, input: Tensor, hx: Any=None) -> Tensor: ...
 class GRUCell(_Cell):
-    """One step of a ``GRU``."""
+    """One step of a ``GRU``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.GRUCell(3, 4)(ug.zeros(2, 3)).shape
+    (2, 4)"""
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool=True, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     def forward(self, input: Tensor, hx: Any=None) -> Tensor:
         """The state after ``[batch, features]`` or ``[features]``."""
         ...
     def __call__(self, input: Tensor, hx: Any=None) -> Tensor: ...
 class LSTMCell(_Cell):
-    """One step of an ``LSTM``."""
+    """One step of an ``LSTM``.
+
+    >>> import unigrad as ug
+    >>> h, c = ug.nn.LSTMCell(3, 4)(ug.zeros(2, 3))
+    >>> h.shape, c.shape
+    ((2, 4), (2, 4))"""
     def __init__(self, input_size: builtins.int, hidden_size: builtins.int, bias: builtins.bool=True, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
     def forward(self, input: Tensor, hx: Any=None) -> Any:
         """The states ``(h, c)`` after ``[batch, features]`` or ``[features]``."""

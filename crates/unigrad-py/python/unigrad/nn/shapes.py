@@ -17,7 +17,12 @@ __all__ = [
 
 
 class Flatten(Module):
-    """Axes become one: by default all but the first."""
+    """Axes become one: by default all but the first.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Flatten()(ug.zeros(2, 3, 4)).shape
+    (2, 12)
+    """
 
     def __init__(self, start_dim=1, end_dim=-1):
         super().__init__()
@@ -32,7 +37,12 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One axis becomes several."""
+    """One axis becomes several.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Unflatten(1, (3, 4))(ug.zeros(2, 12)).shape
+    (2, 3, 4)
+    """
 
     def __init__(self, dim, unflattened_size):
         super().__init__()
@@ -50,7 +60,12 @@ class Unflatten(Module):
 
 
 class Unfold(Module):
-    """The windows of ``[n, c, h, w]`` as columns ``[n, c * window, windows]``."""
+    """The windows of ``[n, c, h, w]`` as columns ``[n, c * window, windows]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Unfold(kernel_size=2, stride=2)(ug.ones(1, 3, 4, 4)).shape
+    (1, 12, 4)
+    """
 
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
         super().__init__()
@@ -67,7 +82,12 @@ class Unfold(Module):
 
 
 class Fold(Unfold):
-    """Columns ``[n, c * window, windows]`` added up where their windows lie in images of ``output_size``."""
+    """Columns ``[n, c * window, windows]`` added up where their windows lie in images of ``output_size``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Fold(output_size=(4, 4), kernel_size=2, stride=2)(ug.ones(1, 12, 4)).shape
+    (1, 3, 4, 4)
+    """
 
     def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
         super().__init__(kernel_size, dilation, padding, stride)
@@ -87,7 +107,12 @@ class _Shuffle(Module):
 
 
 class PixelShuffle(_Shuffle):
-    """``[n, c f², h, w]`` to ``[n, c, h f, w f]``."""
+    """``[n, c f², h, w]`` to ``[n, c, h f, w f]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.PixelShuffle(2)(ug.zeros(1, 8, 3, 3)).shape
+    (1, 2, 6, 6)
+    """
 
     _setting = "upscale_factor"
 
@@ -101,7 +126,12 @@ class PixelShuffle(_Shuffle):
 
 
 class PixelUnshuffle(_Shuffle):
-    """``[n, c, h f, w f]`` to ``[n, c f², h, w]``."""
+    """``[n, c, h f, w f]`` to ``[n, c f², h, w]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.PixelUnshuffle(2)(ug.zeros(1, 2, 6, 6)).shape
+    (1, 8, 3, 3)
+    """
 
     _setting = "downscale_factor"
 
@@ -115,7 +145,12 @@ class PixelUnshuffle(_Shuffle):
 
 
 class ChannelShuffle(_Shuffle):
-    """Channels of groups one after the other."""
+    """Channels of groups one after the other.
+
+    >>> import unigrad as ug
+    >>> ug.nn.ChannelShuffle(2)(ug.arange(4).reshape(1, 4, 1, 1)).flatten()
+    tensor([0, 2, 1, 3])
+    """
 
     _setting = "groups"
 
@@ -129,7 +164,12 @@ class ChannelShuffle(_Shuffle):
 
 
 class Upsample(Module):
-    """Another size of the spatial axes, by a size or a factor."""
+    """Another size of the spatial axes, by a size or a factor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.Upsample(scale_factor=2)(ug.zeros(1, 3, 4, 4)).shape
+    (1, 3, 8, 8)
+    """
 
     def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
         super().__init__()
@@ -150,21 +190,36 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Another size of images, by the nearest element."""
+    """Another size of images, by the nearest element.
+
+    >>> import unigrad as ug
+    >>> ug.nn.UpsamplingNearest2d(scale_factor=2)(ug.zeros(1, 3, 4, 4)).shape
+    (1, 3, 8, 8)
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Another size of images, by lines between elements; corners stay."""
+    """Another size of images, by lines between elements; corners stay.
+
+    >>> import unigrad as ug
+    >>> ug.nn.UpsamplingBilinear2d(scale_factor=2)(ug.zeros(1, 3, 4, 4)).shape
+    (1, 3, 8, 8)
+    """
 
     def __init__(self, size=None, scale_factor=None):
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between two tensors along an axis."""
+    """The cosine of the angle between two tensors along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.CosineSimilarity(dim=-1)(ug.ones(1, 2), ug.ones(1, 2))
+    tensor([1.0000])
+    """
 
     def __init__(self, dim=1, eps=1e-8):
         super().__init__()
@@ -176,7 +231,12 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The p-norm of the difference of two tensors along the last axis."""
+    """The p-norm of the difference of two tensors along the last axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.PairwiseDistance()(ug.zeros(1, 2), ug.tensor([[3.0, 4.0]]))
+    tensor([5.0000])
+    """
 
     def __init__(self, p=2.0, eps=1e-6, keepdim=False):
         super().__init__()
@@ -188,7 +248,12 @@ class PairwiseDistance(Module):
 
 
 class SinusoidalEncoding(Module):
-    """Adds sines and cosines of positions to ``[batch, length, size]``, and drops elements while training (Vaswani et al., 2017)."""
+    """Adds sines and cosines of positions to ``[batch, length, size]``, and drops elements while training (Vaswani et al., 2017).
+
+    >>> import unigrad as ug
+    >>> ug.nn.SinusoidalEncoding(4, 10)(ug.zeros(2, 5, 4)).shape
+    (2, 5, 4)
+    """
 
     def __init__(self, size, longest=5000, dropout=0.0, device=None):
         super().__init__()
@@ -208,7 +273,12 @@ class SinusoidalEncoding(Module):
 
 
 class LearnedEncoding(Module):
-    """Adds a learned vector for each position to ``[batch, length, size]``."""
+    """Adds a learned vector for each position to ``[batch, length, size]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.LearnedEncoding(4, 10)(ug.zeros(2, 5, 4)).shape
+    (2, 5, 4)
+    """
 
     def __init__(self, size, longest, device=None, dtype=None):
         super().__init__()
@@ -225,7 +295,12 @@ class LearnedEncoding(Module):
 
 
 class RotaryEncoding(Module):
-    """Rotates the features of queries and keys ``[.., length, features]`` by angles that grow with the position (Su et al., 2021)."""
+    """Rotates the features of queries and keys ``[.., length, features]`` by angles that grow with the position (Su et al., 2021).
+
+    >>> import unigrad as ug
+    >>> ug.nn.RotaryEncoding(4)(ug.ones(2, 3, 5, 4)).shape
+    (2, 3, 5, 4)
+    """
 
     def __init__(self, base=10000.0, interleaved=False):
         super().__init__()

@@ -9,10 +9,14 @@
 [0.5, -1.0]
 """
 
+from .. import _shown
 from . import lr_scheduler, swa_utils
+from ._examples import EXAMPLES as _EXAMPLES
 from .optimizer import Optimizer
 from .rules import *  # noqa: F403
 from .rules import __all__ as _rules
 from .wrappers import SAM, Lookahead
 
 __all__ = ["Lookahead", "Optimizer", "SAM", *_rules, "lr_scheduler", "swa_utils"]
+
+_shown.show(globals(), _EXAMPLES)

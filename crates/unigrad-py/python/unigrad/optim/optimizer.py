@@ -40,7 +40,12 @@ def _plain(name, value, default):
 
 
 class Optimizer:
-    """What all optimizers are: ``step()``, ``zero_grad()``, ``param_groups``, ``state_dict()``."""
+    """What all optimizers are: ``step()``, ``zero_grad()``, ``param_groups``, ``state_dict()``.
+
+    >>> import unigrad as ug
+    >>> isinstance(ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=0.1), ug.optim.Optimizer)
+    True
+    """
 
     # The native rule, its settings with defaults, and for each the native name (the same, unless another), or a function that gives native settings.
     _rule = None

@@ -15,7 +15,11 @@ from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 
 class Optimizer:
-    """What all optimizers are: ``step()``, ``zero_grad()``, ``param_groups``, ``state_dict()``."""
+    """What all optimizers are: ``step()``, ``zero_grad()``, ``param_groups``, ``state_dict()``.
+
+    >>> import unigrad as ug
+    >>> isinstance(ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=0.1), ug.optim.Optimizer)
+    True"""
     defaults: builtins.dict[builtins.str, Any]
     param_groups: Any
     def __init__(self, params: Iterable[Tensor] | Iterable[builtins.dict[builtins.str, Any]], defaults: builtins.dict[builtins.str, Any]) -> None: ...

@@ -14,12 +14,22 @@ __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_swa_avg_fn", "update
 
 
 def get_swa_avg_fn():
-    """The mean over all updates, as ``avg_fn`` of ``AveragedModel``."""
+    """The mean over all updates, as ``avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> ug.optim.swa_utils.get_swa_avg_fn()(ug.tensor([1.0]), ug.tensor([3.0]), 1)
+    tensor([2.])
+    """
     return lambda averaged, current, n: averaged + (current - averaged) / (n + 1)
 
 
 def get_ema_avg_fn(decay=0.999):
-    """An exponential average, as ``avg_fn`` of ``AveragedModel``."""
+    """An exponential average, as ``avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> ug.optim.swa_utils.get_ema_avg_fn(0.5)(ug.tensor([1.0]), ug.tensor([3.0]), 1)
+    tensor([2.])
+    """
     decay = _check.probability("decay", decay)
     return lambda averaged, current, n: averaged * decay + current * (1 - decay)
 
@@ -78,7 +88,14 @@ class AveragedModel(Module):
 
 
 def update_bn(loader, model, device=None):
-    """Running statistics of batch norms anew, as means over the batches of a loader."""
+    """Running statistics of batch norms anew, as means over the batches of a loader.
+
+    >>> import unigrad as ug
+    >>> model = ug.nn.BatchNorm1d(2)
+    >>> ug.optim.swa_utils.update_bn([ug.ones(4, 2)], model)
+    >>> model.running_mean.tolist()
+    [1.0, 1.0]
+    """
     if not isinstance(model, Module):
         raise TypeError(f"argument 'model': a Module is wanted, not {_check._kind(model)}")
     if not hasattr(loader, "__iter__"):
@@ -108,7 +125,15 @@ def update_bn(loader, model, device=None):
 
 
 class SWALR(LRScheduler):
-    """From the rate that there is to ``swa_lr`` over ``anneal_epochs`` steps, and that from there on."""
+    """From the rate that there is to ``swa_lr`` over ``anneal_epochs`` steps, and that from there on.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=1)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
         self.swa_lr, self.anneal_epochs = _check.number("swa_lr", swa_lr, 0.0), _check.size("anneal_epochs", anneal_epochs)

@@ -18,10 +18,18 @@ from unigrad.nn.module import Module as Module
 from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
 
 def get_swa_avg_fn() -> Any:
-    """The mean over all updates, as ``avg_fn`` of ``AveragedModel``."""
+    """The mean over all updates, as ``avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> ug.optim.swa_utils.get_swa_avg_fn()(ug.tensor([1.0]), ug.tensor([3.0]), 1)
+    tensor([2.])"""
     ...
 def get_ema_avg_fn(decay: builtins.float=0.999) -> Any:
-    """An exponential average, as ``avg_fn`` of ``AveragedModel``."""
+    """An exponential average, as ``avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> ug.optim.swa_utils.get_ema_avg_fn(0.5)(ug.tensor([1.0]), ug.tensor([3.0]), 1)
+    tensor([2.])"""
     ...
 class AveragedModel(Module):
     """A copy of a model whose weights are averages of the model's at each ``update_parameters``.
@@ -44,10 +52,23 @@ class AveragedModel(Module):
         """Takes the model's weights into the averages."""
         ...
 def update_bn(loader: Any, model: _Module, device: Device | builtins.str | None=None) -> Any:
-    """Running statistics of batch norms anew, as means over the batches of a loader."""
+    """Running statistics of batch norms anew, as means over the batches of a loader.
+
+    >>> import unigrad as ug
+    >>> model = ug.nn.BatchNorm1d(2)
+    >>> ug.optim.swa_utils.update_bn([ug.ones(4, 2)], model)
+    >>> model.running_mean.tolist()
+    [1.0, 1.0]"""
     ...
 class SWALR(LRScheduler):
-    """From the rate that there is to ``swa_lr`` over ``anneal_epochs`` steps, and that from there on."""
+    """From the rate that there is to ``swa_lr`` over ``anneal_epochs`` steps, and that from there on.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=1)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]"""
     swa_lr: builtins.float
     anneal_epochs: builtins.int
     anneal_strategy: builtins.str

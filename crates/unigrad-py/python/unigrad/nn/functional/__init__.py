@@ -6,7 +6,9 @@
 [0.0, 2.0]
 """
 
+from ... import _shown
 from ..._told import name_arguments as _name_arguments
+from ._examples import EXAMPLES as _EXAMPLES
 from .activations import *  # noqa: F403
 from .activations import __all__ as _activations
 from .attention import *  # noqa: F403
@@ -24,3 +26,4 @@ from .windows import __all__ as _windows
 
 __all__ = sorted(_activations + _attention + _layers + _losses + _norms + _shapes + _windows)
 _name_arguments(globals(), __all__)
+_shown.show(globals(), _EXAMPLES)

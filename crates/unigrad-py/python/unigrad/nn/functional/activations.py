@@ -38,7 +38,12 @@ logsigmoid = _activation("logsigmoid", "log_sigmoid")
 
 
 def gelu(input, approximate="none"):
-    """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula."""
+    """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.gelu(ug.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])
+    """
     input = _tensor("input", input)
     if approximate == "none":
         return input.gelu()
@@ -47,62 +52,117 @@ def gelu(input, approximate="none"):
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
-    """``x`` above 0, ``negative_slope * x`` below."""
+    """``x`` above 0, ``negative_slope * x`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.leaky_relu(ug.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
     return _tensor("input", input).leaky_relu(negative_slope)
 
 
 def elu(input, alpha=1.0, inplace=False):
-    """``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x) - 1)`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.elu(ug.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return _tensor("input", input).elu(alpha)
 
 
 def celu(input, alpha=1.0, inplace=False):
-    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.celu(ug.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])
+    """
     return _tensor("input", input).celu(alpha)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
-    """``min(max(x, min_val), max_val)``."""
+    """``min(max(x, min_val), max_val)``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.hardtanh(ug.tensor([-3.0, 0.25, 2.0]))
+    tensor([-1.0000,  0.2500,  1.0000])
+    """
     if _check.number("min_val", min_val) > _check.number("max_val", max_val):
         raise ArgumentError(f"argument 'min_val' is {min_val}, above 'max_val', {max_val}")
     return _tensor("input", input).hardtanh_with(min_val, max_val)
 
 
 def hardshrink(input, lambd=0.5):
-    """0 within ``lambd`` of 0, else ``x``."""
+    """0 within ``lambd`` of 0, else ``x``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.hardshrink(ug.tensor([-1.0, 0.25, 2.0]))
+    tensor([-1.,  0.,  2.])
+    """
     return _tensor("input", input).hardshrink(lambd)
 
 
 def softshrink(input, lambd=0.5):
-    """Toward 0 by ``lambd``, and 0 within it."""
+    """Toward 0 by ``lambd``, and 0 within it.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softshrink(ug.tensor([-1.0, 0.25, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
     return _tensor("input", input).softshrink(_check.number("lambd", lambd, 0.0))
 
 
 def softplus(input, beta=1.0, threshold=20.0):
-    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x`` is above ``threshold``."""
+    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x`` is above ``threshold``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softplus(ug.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])
+    """
     input = _tensor("input", input)
     return input.softplus() if beta == 1.0 and threshold == 20.0 else input.softplus_with(beta, threshold)
 
 
 def threshold(input, threshold, value, inplace=False):
-    """``x`` above ``threshold``, else ``value``."""
+    """``x`` above ``threshold``, else ``value``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.threshold(ug.tensor([-1.0, 2.0]), 0.1, 20.0)
+    tensor([20.,  2.])
+    """
     return _tensor("input", input).threshold(threshold, value)
 
 
 def prelu(input, weight):
-    """``x`` above 0, ``weight * x`` below; ``weight`` has one element, or one for each channel (axis 1)."""
+    """``x`` above 0, ``weight * x`` below; ``weight`` has one element, or one for each channel (axis 1).
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.prelu(ug.tensor([-1.0, 2.0]), ug.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
+    """
     return _tensor("input", input).prelu(weight)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
-    """Leaky ReLU whose slopes are drawn from ``lower..upper`` while training."""
+    """Leaky ReLU whose slopes are drawn from ``lower..upper`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.rrelu(ug.tensor([-1.0, 2.0]), 0.25, 0.25)
+    tensor([-0.2500,  2.0000])
+    """
     if _check.number("lower", lower) > _check.number("upper", upper):
         raise ArgumentError(f"argument 'lower' is {lower}, above 'upper', {upper}")
     return _nn.rrelu(_tensor("input", input), lower, upper, training)
 
 
 def glu(input, dim=-1):
-    """One half of an axis times the sigmoid of the other."""
+    """One half of an axis times the sigmoid of the other.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.glu(ug.tensor([[3.0, 0.0]]))
+    tensor([[1.5000]])
+    """
     return _tensor("input", input).glu(dim)
 
 
@@ -114,13 +174,23 @@ def _halves(input, dim):
 
 
 def swiglu(input, dim=-1):
-    """One half of an axis times the other's SiLU: ``silu(first) * second``."""
+    """One half of an axis times the other's SiLU: ``silu(first) * second``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.swiglu(ug.ones(2, 6)).shape
+    (2, 3)
+    """
     gate, value = _halves(input, dim)
     return gate.silu() * value
 
 
 def geglu(input, dim=-1):
-    """One half of an axis times the other's GELU: ``gelu(first) * second``."""
+    """One half of an axis times the other's GELU: ``gelu(first) * second``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.geglu(ug.ones(2, 6)).shape
+    (2, 3)
+    """
     gate, value = _halves(input, dim)
     return gate.gelu() * value
 
@@ -133,23 +203,43 @@ def _dim(input, dim):
 
 
 def softmax(input, dim=None, dtype=None):
-    """``exp(x) / sum(exp(x))`` along an axis."""
+    """``exp(x) / sum(exp(x))`` along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softmax(ug.tensor([[1.0, 1.0]]), dim=-1)
+    tensor([[0.5000, 0.5000]])
+    """
     return _tensor("input", input).softmax(_dim(input, dim), dtype)
 
 
 def softmin(input, dim=None, dtype=None):
-    """``exp(-x) / sum(exp(-x))`` along an axis."""
+    """``exp(-x) / sum(exp(-x))`` along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softmin(ug.tensor([[1.0, 1.0]]), dim=-1)
+    tensor([[0.5000, 0.5000]])
+    """
     x = _tensor("input", input)
     return (x if dtype is None else x.cast(dtype)).softmin(_dim(x, dim))
 
 
 def log_softmax(input, dim=None, dtype=None):
-    """The logarithm of ``softmax``."""
+    """The logarithm of ``softmax``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.log_softmax(ug.tensor([[1.0, 1.0]]), dim=-1)
+    tensor([[-0.6931, -0.6931]])
+    """
     return _tensor("input", input).log_softmax(_dim(input, dim), dtype)
 
 
 def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1):
-    """A sample of the Gumbel-softmax distribution; with ``hard`` one-hot, differentiated as if it were not."""
+    """A sample of the Gumbel-softmax distribution; with ``hard`` one-hot, differentiated as if it were not.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.gumbel_softmax(ug.zeros(2, 3), hard=True).sum(-1)
+    tensor([1., 1.])
+    """
     logits = _tensor("logits", logits)
     tau = _check.number("tau", tau, above=0.0)
     noise = -(-(rand_like(logits.detach()).clamp(min=1e-20)).log()).clamp(min=1e-20).log()

@@ -124,56 +124,128 @@ def logsigmoid(input: Tensor, inplace: builtins.bool=False) -> Tensor:
     Of any shape. ``inplace`` is taken and changes nothing: ops are fused."""
     ...
 def gelu(input: Tensor, approximate: builtins.str='none') -> Tensor:
-    """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula."""
+    """``x`` times the normal distribution's cumulative function; with ``approximate="tanh"`` by that formula.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.gelu(ug.tensor([-1.0, 2.0]))
+    tensor([-0.1587,  1.9545])"""
     ...
 def leaky_relu(input: Tensor, negative_slope: builtins.float=0.01, inplace: builtins.bool=False) -> Tensor:
-    """``x`` above 0, ``negative_slope * x`` below."""
+    """``x`` above 0, ``negative_slope * x`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.leaky_relu(ug.tensor([-1.0, 2.0]), 0.1)
+    tensor([-0.1000,  2.0000])"""
     ...
 def elu(input: Tensor, alpha: builtins.float=1.0, inplace: builtins.bool=False) -> Tensor:
-    """``x`` above 0, ``alpha * (exp(x) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x) - 1)`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.elu(ug.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])"""
     ...
 def celu(input: Tensor, alpha: builtins.float=1.0, inplace: builtins.bool=False) -> Tensor:
-    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below."""
+    """``x`` above 0, ``alpha * (exp(x / alpha) - 1)`` below.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.celu(ug.tensor([-1.0, 2.0]))
+    tensor([-0.6321,  2.0000])"""
     ...
 def hardtanh(input: Tensor, min_val: builtins.float=-1.0, max_val: builtins.float=1.0, inplace: builtins.bool=False) -> Tensor:
-    """``min(max(x, min_val), max_val)``."""
+    """``min(max(x, min_val), max_val)``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.hardtanh(ug.tensor([-3.0, 0.25, 2.0]))
+    tensor([-1.0000,  0.2500,  1.0000])"""
     ...
 def hardshrink(input: Tensor, lambd: builtins.float=0.5) -> Tensor:
-    """0 within ``lambd`` of 0, else ``x``."""
+    """0 within ``lambd`` of 0, else ``x``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.hardshrink(ug.tensor([-1.0, 0.25, 2.0]))
+    tensor([-1.,  0.,  2.])"""
     ...
 def softshrink(input: Tensor, lambd: builtins.float=0.5) -> Tensor:
-    """Toward 0 by ``lambd``, and 0 within it."""
+    """Toward 0 by ``lambd``, and 0 within it.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softshrink(ug.tensor([-1.0, 0.25, 2.0]))
+    tensor([-0.5000,  0.0000,  1.5000])"""
     ...
 def softplus(input: Tensor, beta: builtins.float=1.0, threshold: builtins.float=20.0) -> Tensor:
-    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x`` is above ``threshold``."""
+    """``log(1 + exp(beta x)) / beta``; ``x`` where ``beta x`` is above ``threshold``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softplus(ug.tensor([-1.0, 2.0]))
+    tensor([0.3133, 2.1269])"""
     ...
 def threshold(input: Tensor, threshold: builtins.float, value: builtins.float, inplace: builtins.bool=False) -> Tensor:
-    """``x`` above ``threshold``, else ``value``."""
+    """``x`` above ``threshold``, else ``value``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.threshold(ug.tensor([-1.0, 2.0]), 0.1, 20.0)
+    tensor([20.,  2.])"""
     ...
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
-    """``x`` above 0, ``weight * x`` below; ``weight`` has one element, or one for each channel (axis 1)."""
+    """``x`` above 0, ``weight * x`` below; ``weight`` has one element, or one for each channel (axis 1).
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.prelu(ug.tensor([-1.0, 2.0]), ug.tensor([0.25]))
+    tensor([-0.2500,  2.0000])"""
     ...
 def rrelu(input: Tensor, lower: builtins.float=0.125, upper: builtins.float=0.3333333333333333, training: builtins.bool=False, inplace: builtins.bool=False) -> Tensor:
-    """Leaky ReLU whose slopes are drawn from ``lower..upper`` while training."""
+    """Leaky ReLU whose slopes are drawn from ``lower..upper`` while training.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.rrelu(ug.tensor([-1.0, 2.0]), 0.25, 0.25)
+    tensor([-0.2500,  2.0000])"""
     ...
 def glu(input: Tensor, dim: builtins.int=-1) -> Tensor:
-    """One half of an axis times the sigmoid of the other."""
+    """One half of an axis times the sigmoid of the other.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.glu(ug.tensor([[3.0, 0.0]]))
+    tensor([[1.5000]])"""
     ...
 def swiglu(input: Tensor, dim: builtins.int=-1) -> Tensor:
-    """One half of an axis times the other's SiLU: ``silu(first) * second``."""
+    """One half of an axis times the other's SiLU: ``silu(first) * second``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.swiglu(ug.ones(2, 6)).shape
+    (2, 3)"""
     ...
 def geglu(input: Tensor, dim: builtins.int=-1) -> Tensor:
-    """One half of an axis times the other's GELU: ``gelu(first) * second``."""
+    """One half of an axis times the other's GELU: ``gelu(first) * second``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.geglu(ug.ones(2, 6)).shape
+    (2, 3)"""
     ...
 def softmax(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None) -> Tensor:
-    """``exp(x) / sum(exp(x))`` along an axis."""
+    """``exp(x) / sum(exp(x))`` along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softmax(ug.tensor([[1.0, 1.0]]), dim=-1)
+    tensor([[0.5000, 0.5000]])"""
     ...
 def softmin(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None) -> Tensor:
-    """``exp(-x) / sum(exp(-x))`` along an axis."""
+    """``exp(-x) / sum(exp(-x))`` along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.softmin(ug.tensor([[1.0, 1.0]]), dim=-1)
+    tensor([[0.5000, 0.5000]])"""
     ...
 def log_softmax(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None) -> Tensor:
-    """The logarithm of ``softmax``."""
+    """The logarithm of ``softmax``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.log_softmax(ug.tensor([[1.0, 1.0]]), dim=-1)
+    tensor([[-0.6931, -0.6931]])"""
     ...
 def gumbel_softmax(logits: Tensor, tau: builtins.float=1.0, hard: builtins.bool=False, eps: builtins.float=1e-10, dim: builtins.int=-1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution; with ``hard`` one-hot, differentiated as if it were not."""
+    """A sample of the Gumbel-softmax distribution; with ``hard`` one-hot, differentiated as if it were not.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.gumbel_softmax(ug.zeros(2, 3), hard=True).sum(-1)
+    tensor([1., 1.])"""
     ...

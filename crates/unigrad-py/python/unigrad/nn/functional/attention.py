@@ -23,6 +23,11 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     """``softmax(query @ key.T * scale) @ value`` of ``[.., heads, length, features]``, fused. In a mask of truth values, true is seen.
 
     Fewer heads of keys than of queries are shared (grouped queries) where their number divides.
+
+    >>> import unigrad as ug
+    >>> q = ug.rand(1, 2, 5, 4)
+    >>> ug.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True).shape
+    (1, 2, 5, 4)
     """
     query, mask, bias = _tensor("query", query), None, None
     if attn_mask is not None:

@@ -12,7 +12,12 @@ __all__ = [
 
 
 def linear(input, weight, bias=None):
-    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``; with ``weight`` ``[in]`` to ``[..]``."""
+    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``; with ``weight`` ``[in]`` to ``[..]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.linear(ug.ones(2, 3), ug.ones(4, 3)).shape
+    (2, 4)
+    """
     if isinstance(weight, Tensor) and weight.ndim == 1:
         product = _tensor("input", input) @ weight
         return product if bias is None else product + _tensor("bias", bias)
@@ -20,7 +25,12 @@ def linear(input, weight, bias=None):
 
 
 def bilinear(input1, input2, weight, bias=None):
-    """``input1 · weight_k · input2`` for each output ``k``: ``weight`` is ``[out, in1, in2]``."""
+    """``input1 · weight_k · input2`` for each output ``k``: ``weight`` is ``[out, in1, in2]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.bilinear(ug.zeros(2, 3), ug.zeros(2, 4), ug.zeros(5, 3, 4)).shape
+    (2, 5)
+    """
     return _tensor("input1", input1).bilinear(input2, weight, bias)
 
 
@@ -62,6 +72,11 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense.
 
     With ``max_norm`` the rows that are looked up are scaled in place, in ``weight``, to have that norm at most.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.embedding(ug.tensor([1, 0]), ug.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])
     """
     _tensor("input", input)
     if max_norm is not None:
@@ -84,7 +99,12 @@ def embedding_bag(
     include_last_offset=False,
     padding_idx=None,
 ):
-    """The sum, mean or greatest of the rows of each bag of indices: the rows of a matrix, or what begins at ``offsets`` of a vector."""
+    """The sum, mean or greatest of the rows of each bag of indices: the rows of a matrix, or what begins at ``offsets`` of a vector.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.embedding_bag(ug.tensor([[1, 0]]), ug.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[2., 3.]])
+    """
     _tensor("input", input)
     if max_norm is not None:
         weight = _renormalized(_tensor("weight", weight), input, max_norm, norm_type)
@@ -100,7 +120,13 @@ def embedding_bag(
 
 
 def one_hot(tensor, num_classes=-1):
-    """1 at each index, else 0: ``[..]`` to ``[.., num_classes]``; with -1 as many as are needed, which is a read."""
+    """1 at each index, else 0: ``[..]`` to ``[.., num_classes]``; with -1 as many as are needed, which is a read.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.one_hot(ug.tensor([0, 2]), 3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
     tensor = _tensor("tensor", tensor)
     num_classes = _check.whole("num_classes", num_classes, -1)
     if num_classes == -1:

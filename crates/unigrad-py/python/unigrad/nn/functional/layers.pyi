@@ -16,10 +16,18 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 def linear(input: Tensor, weight: Tensor, bias: Any=None) -> Tensor:
-    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``; with ``weight`` ``[in]`` to ``[..]``."""
+    """``input @ weight.T + bias``: ``[.., in]`` with ``weight`` ``[out, in]`` to ``[.., out]``; with ``weight`` ``[in]`` to ``[..]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.linear(ug.ones(2, 3), ug.ones(4, 3)).shape
+    (2, 4)"""
     ...
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Any=None) -> Tensor:
-    """``input1 · weight_k · input2`` for each output ``k``: ``weight`` is ``[out, in1, in2]``."""
+    """``input1 · weight_k · input2`` for each output ``k``: ``weight`` is ``[out, in1, in2]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.bilinear(ug.zeros(2, 3), ug.zeros(2, 4), ug.zeros(5, 3, 4)).shape
+    (2, 5)"""
     ...
 def dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
     """While training each element is 0 with probability ``p``, else divided by ``1 - p``."""
@@ -42,11 +50,25 @@ def feature_alpha_dropout(input: Tensor, p: builtins.float=0.5, training: builti
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, sparse: builtins.bool=False) -> Tensor:
     """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense.
 
-    With ``max_norm`` the rows that are looked up are scaled in place, in ``weight``, to have that norm at most."""
+    With ``max_norm`` the rows that are looked up are scaled in place, in ``weight``, to have that norm at most.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.embedding(ug.tensor([1, 0]), ug.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[3., 4.],
+            [1., 2.]])"""
     ...
 def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, mode: builtins.str='mean', sparse: builtins.bool=False, per_sample_weights: Tensor | None=None, include_last_offset: builtins.bool=False, padding_idx: builtins.int | None=None) -> Tensor:
-    """The sum, mean or greatest of the rows of each bag of indices: the rows of a matrix, or what begins at ``offsets`` of a vector."""
+    """The sum, mean or greatest of the rows of each bag of indices: the rows of a matrix, or what begins at ``offsets`` of a vector.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.embedding_bag(ug.tensor([[1, 0]]), ug.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[2., 3.]])"""
     ...
 def one_hot(tensor: Tensor, num_classes: builtins.int=-1) -> Tensor:
-    """1 at each index, else 0: ``[..]`` to ``[.., num_classes]``; with -1 as many as are needed, which is a read."""
+    """1 at each index, else 0: ``[..]`` to ``[.., num_classes]``; with -1 as many as are needed, which is a read.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.one_hot(ug.tensor([0, 2]), 3)
+    tensor([[1, 0, 0],
+            [0, 0, 1]])"""
     ...

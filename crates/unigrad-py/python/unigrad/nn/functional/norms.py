@@ -9,19 +9,34 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 
 
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    """``[n, c, ..]`` normalized per channel: by the batch's statistics, which move the running ones, or by the running ones."""
+    """``[n, c, ..]`` normalized per channel: by the batch's statistics, which move the running ones, or by the running ones.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.batch_norm(ug.rand(4, 3), ug.zeros(3), ug.ones(3)).shape
+    (4, 3)
+    """
     if not training and (running_mean is None or running_var is None):
         raise ArgumentError("argument 'running_mean' or 'running_var' is None in use\n help: give both, or `training=True`")
     return _nn.batch_norm(_tensor("input", input), running_mean, running_var, weight, bias, None, training, momentum, eps)
 
 
 def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5):
-    """``[n, c, ..]`` normalized per channel of each example."""
+    """``[n, c, ..]`` normalized per channel of each example.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.instance_norm(ug.rand(2, 3, 4)).shape
+    (2, 3, 4)
+    """
     return _nn.instance_norm(_tensor("input", input), running_mean, running_var, weight, bias, bool(use_input_stats), momentum, eps)
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Normalized over the last axes, of these sizes."""
+    """Normalized over the last axes, of these sizes.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.layer_norm(ug.rand(2, 4), (4,)).shape
+    (2, 4)
+    """
     return _tensor("input", input).layer_norm_over(normalized_shape, weight, bias, eps)
 
 
@@ -30,7 +45,12 @@ def _machine_eps(dtype):
 
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """``x / sqrt(mean(x²) + eps) * weight`` over the last axes, of these sizes."""
+    """``x / sqrt(mean(x²) + eps) * weight`` over the last axes, of these sizes.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.rms_norm(ug.rand(2, 4), (4,)).shape
+    (2, 4)
+    """
     input = _tensor("input", input)
     shape = _check.shape("normalized_shape", normalized_shape)
     if weight is None:
@@ -43,15 +63,30 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    """``[n, c, ..]`` normalized within groups of channels."""
+    """``[n, c, ..]`` normalized within groups of channels.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.group_norm(ug.rand(1, 4, 3), 2).shape
+    (1, 4, 3)
+    """
     return _tensor("input", input).group_norm(_check.positive("num_groups", num_groups), weight, bias, eps)
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
-    """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels."""
+    """``x / (k + alpha / size · sum x²)^beta`` over neighbouring channels.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.local_response_norm(ug.ones(1, 4, 2, 2), 3).shape
+    (1, 4, 2, 2)
+    """
     return _tensor("input", input).local_response_norm(_check.positive("size", size), alpha, beta, k)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):
-    """Divided by the norm along an axis."""
+    """Divided by the norm along an axis.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.normalize(ug.tensor([[3.0, 4.0]]))
+    tensor([[0.6000, 0.8000]])
+    """
     return _tensor("input", input).normalize(float(_check.number("p", p)), dim, eps)

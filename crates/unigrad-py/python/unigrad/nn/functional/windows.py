@@ -92,11 +92,21 @@ for _n in (1, 2, 3):
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
-    """The windows of ``[n, c, h, w]`` as columns ``[n, c * window, windows]``."""
+    """The windows of ``[n, c, h, w]`` as columns ``[n, c * window, windows]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.unfold(ug.ones(1, 3, 4, 4), kernel_size=2, stride=2).shape
+    (1, 12, 4)
+    """
     return _tensor("input", input).im2col(_check.sizes("kernel_size", kernel_size, 2, 1), dilation, padding, stride)
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
-    """Columns ``[n, c * window, windows]`` added up where their windows lie in an image of ``output_size``."""
+    """Columns ``[n, c * window, windows]`` added up where their windows lie in an image of ``output_size``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.fold(ug.ones(1, 12, 4), output_size=(4, 4), kernel_size=2, stride=2).shape
+    (1, 3, 4, 4)
+    """
     output, kernel = _check.sizes("output_size", output_size, 2, 1), _check.sizes("kernel_size", kernel_size, 2, 1)
     return _tensor("input", input).col2im(output, kernel, dilation, padding, stride)

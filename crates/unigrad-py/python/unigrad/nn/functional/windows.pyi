@@ -112,8 +112,16 @@ def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[buil
     """Greatest elements of as many regions of depth, height and width as asked; ``None`` keeps a size."""
     ...
 def unfold(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int]=0, stride: builtins.int | Sequence[builtins.int]=1) -> Tensor:
-    """The windows of ``[n, c, h, w]`` as columns ``[n, c * window, windows]``."""
+    """The windows of ``[n, c, h, w]`` as columns ``[n, c * window, windows]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.unfold(ug.ones(1, 3, 4, 4), kernel_size=2, stride=2).shape
+    (1, 12, 4)"""
     ...
 def fold(input: Tensor, output_size: builtins.int | Sequence[builtins.int], kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int]=0, stride: builtins.int | Sequence[builtins.int]=1) -> Tensor:
-    """Columns ``[n, c * window, windows]`` added up where their windows lie in an image of ``output_size``."""
+    """Columns ``[n, c * window, windows]`` added up where their windows lie in an image of ``output_size``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.fold(ug.ones(1, 12, 4), output_size=(4, 4), kernel_size=2, stride=2).shape
+    (1, 3, 4, 4)"""
     ...

@@ -44,7 +44,12 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 
 
 def get_total_norm(tensors, norm_type=2.0):
-    """The norm of all tensors together."""
+    """The norm of all tensors together.
+
+    >>> import unigrad as ug
+    >>> ug.nn.utils.get_total_norm([ug.tensor([3.0]), ug.tensor([4.0])])
+    tensor(5.)
+    """
     tensors, p = _list("tensors", tensors), _check.number("norm_type", norm_type, above=0.0)
     if not tensors:
         return Tensor(0.0)
@@ -53,19 +58,40 @@ def get_total_norm(tensors, norm_type=2.0):
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):
-    """Limits every element of gradients to ``-clip_value..clip_value``."""
+    """Limits every element of gradients to ``-clip_value..clip_value``.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.ones(2))
+    >>> (w * 100.0).sum().backward()
+    >>> ug.nn.utils.clip_grad_value_([w], 0.5)
+    >>> w.grad
+    tensor([0.5000, 0.5000])
+    """
     _nn.clip_grad_value(_list("parameters", parameters), _check.number("clip_value", clip_value, 0.0))
 
 
 def clip_grad_adaptively_(parameters, clip_factor=0.01, eps=1e-3):
-    """Each unit's gradient has a norm of at most ``clip_factor`` times that of its weights (Brock et al., 2021)."""
+    """Each unit's gradient has a norm of at most ``clip_factor`` times that of its weights (Brock et al., 2021).
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.ones(1, 2))
+    >>> (w * 100.0).sum().backward()
+    >>> ug.nn.utils.clip_grad_adaptively_([w], 0.01)
+    >>> w.grad.abs().max().item() < 1.0
+    True
+    """
     _nn.clip_grad_adaptively(
         _list("parameters", parameters), _check.number("clip_factor", clip_factor, 0.0), _check.number("eps", eps, 0.0)
     )
 
 
 def parameters_to_vector(parameters):
-    """All elements one after another, in one vector."""
+    """All elements one after another, in one vector.
+
+    >>> import unigrad as ug
+    >>> ug.nn.utils.parameters_to_vector([ug.ones(2), ug.zeros(1, 2)])
+    tensor([1., 1., 0., 0.])
+    """
     parameters = _list("parameters", parameters)
     if not parameters:
         raise ArgumentError("argument 'parameters' is empty\n help: give at least one")
@@ -73,7 +99,14 @@ def parameters_to_vector(parameters):
 
 
 def vector_to_parameters(vec, parameters):
-    """Gives parameters the elements of a vector, one after another."""
+    """Gives parameters the elements of a vector, one after another.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.zeros(2))
+    >>> ug.nn.utils.vector_to_parameters(ug.tensor([1.0, 2.0]), [w])
+    >>> w.tolist()
+    [1.0, 2.0]
+    """
     _check.tensor("vec", vec)
     parameters = _list("parameters", parameters)
     count = sum(parameter.numel() for parameter in parameters)

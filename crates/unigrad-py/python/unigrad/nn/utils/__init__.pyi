@@ -33,17 +33,45 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: builtins.fl
     10.0"""
     ...
 def get_total_norm(tensors: Any, norm_type: builtins.float=2.0) -> Any:
-    """The norm of all tensors together."""
+    """The norm of all tensors together.
+
+    >>> import unigrad as ug
+    >>> ug.nn.utils.get_total_norm([ug.tensor([3.0]), ug.tensor([4.0])])
+    tensor(5.)"""
     ...
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: builtins.float, foreach: builtins.bool | None=None) -> Any:
-    """Limits every element of gradients to ``-clip_value..clip_value``."""
+    """Limits every element of gradients to ``-clip_value..clip_value``.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.ones(2))
+    >>> (w * 100.0).sum().backward()
+    >>> ug.nn.utils.clip_grad_value_([w], 0.5)
+    >>> w.grad
+    tensor([0.5000, 0.5000])"""
     ...
 def clip_grad_adaptively_(parameters: Any, clip_factor: builtins.float=0.01, eps: builtins.float=0.001) -> Any:
-    """Each unit's gradient has a norm of at most ``clip_factor`` times that of its weights (Brock et al., 2021)."""
+    """Each unit's gradient has a norm of at most ``clip_factor`` times that of its weights (Brock et al., 2021).
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.ones(1, 2))
+    >>> (w * 100.0).sum().backward()
+    >>> ug.nn.utils.clip_grad_adaptively_([w], 0.01)
+    >>> w.grad.abs().max().item() < 1.0
+    True"""
     ...
 def parameters_to_vector(parameters: Any) -> Any:
-    """All elements one after another, in one vector."""
+    """All elements one after another, in one vector.
+
+    >>> import unigrad as ug
+    >>> ug.nn.utils.parameters_to_vector([ug.ones(2), ug.zeros(1, 2)])
+    tensor([1., 1., 0., 0.])"""
     ...
 def vector_to_parameters(vec: Tensor, parameters: Any) -> Any:
-    """Gives parameters the elements of a vector, one after another."""
+    """Gives parameters the elements of a vector, one after another.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.zeros(2))
+    >>> ug.nn.utils.vector_to_parameters(ug.tensor([1.0, 2.0]), [w])
+    >>> w.tolist()
+    [1.0, 2.0]"""
     ...

@@ -155,7 +155,13 @@ def weight_norm(module, name="weight", dim=0):
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
-    """The weight is divided by its greatest singular value (Miyato et al., 2018). Returns the module."""
+    """The weight is divided by its greatest singular value (Miyato et al., 2018). Returns the module.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.utils.parametrizations.spectral_norm(ug.nn.Linear(3, 2))
+    >>> layer(ug.zeros(1, 3)).shape
+    (1, 2)
+    """
     iterations, eps = _check.positive("n_power_iterations", n_power_iterations), _check.number("eps", eps, 0.0)
 
     def make(weight):
@@ -171,7 +177,14 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def remove_parametrizations(module, name="weight"):
-    """The computed weight becomes a parameter again, with the values that it has. Returns the module."""
+    """The computed weight becomes a parameter again, with the values that it has. Returns the module.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.utils.parametrizations.weight_norm(ug.nn.Linear(3, 2))
+    >>> layer = ug.nn.utils.remove_parametrizations(layer)
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight']
+    """
     parts = module._modules.get("parametrizations") if isinstance(module, Module) else None
     if parts is None or name not in parts._modules:
         raise ArgumentError(f"argument 'name' is {name!r}, which is not computed\n help: name a weight that has a norm")

@@ -19,7 +19,12 @@ def _sequences(sequences):
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    """Tensors ``[length, ..]`` as one, ``[longest, n, ..]``, or ``[n, longest, ..]`` with ``batch_first``."""
+    """Tensors ``[length, ..]`` as one, ``[longest, n, ..]``, or ``[n, longest, ..]`` with ``batch_first``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.utils.rnn.pad_sequence([ug.tensor([1, 2, 3]), ug.tensor([4])], batch_first=True).tolist()
+    [[1, 2, 3], [4, 0, 0]]
+    """
     sequences = _sequences(sequences)
     value = _check.number("padding_value", padding_value)
     _check.one_of("padding_side", padding_side, ("left", "right"))
@@ -34,7 +39,12 @@ def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="
 
 
 def unpad_sequence(padded_sequences, lengths, batch_first=False):
-    """What ``pad_sequence`` was given."""
+    """What ``pad_sequence`` was given.
+
+    >>> import unigrad as ug
+    >>> [one.tolist() for one in ug.nn.utils.rnn.unpad_sequence(ug.tensor([[1, 2], [3, 0]]), ug.tensor([2, 1]), batch_first=True)]
+    [[1, 2], [3]]
+    """
     padded = _check.tensor("padded_sequences", padded_sequences)
     padded = padded if batch_first else padded.transpose(0, 1)
     lengths = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
@@ -42,7 +52,14 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
-    """Padded sequences and their lengths, for recurrent layers: what lies beyond a length changes nothing. They need no order."""
+    """Padded sequences and their lengths, for recurrent layers: what lies beyond a length changes nothing. They need no order.
+
+    >>> import unigrad as ug
+    >>> packed = ug.nn.utils.rnn.pack_padded_sequence(ug.zeros(2, 3, 4), [3, 1], batch_first=True)
+    >>> output, h = ug.nn.GRU(4, 5, batch_first=True)(packed)
+    >>> h.shape
+    (1, 2, 5)
+    """
     _check.tensor("input", input)
     if input.ndim < 2:
         raise ArgumentError(f"argument 'input' has {input.ndim} axes\n help: give `[length, batch, ..]`")
@@ -57,13 +74,26 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
 
 
 def pack_sequence(sequences, enforce_sorted=True):
-    """Tensors ``[length, ..]`` for recurrent layers."""
+    """Tensors ``[length, ..]`` for recurrent layers.
+
+    >>> import unigrad as ug
+    >>> packed = ug.nn.utils.rnn.pack_sequence([ug.zeros(3, 2), ug.zeros(1, 2)])
+    >>> ug.nn.utils.rnn.pad_packed_sequence(packed)[1].tolist()
+    [3, 1]
+    """
     sequences = _sequences(sequences)
     return pack_padded_sequence(pad_sequence(sequences), [sequence.shape[0] for sequence in sequences], enforce_sorted=enforce_sorted)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
-    """The sequences of a packed one, padded, and their lengths (a tensor on the CPU)."""
+    """The sequences of a packed one, padded, and their lengths (a tensor on the CPU).
+
+    >>> import unigrad as ug
+    >>> packed = ug.nn.utils.rnn.pack_sequence([ug.zeros(3, 2), ug.zeros(1, 2)])
+    >>> padded, lengths = ug.nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    >>> padded.shape, lengths.tolist()
+    ((2, 3, 2), [3, 1])
+    """
     if not isinstance(sequence, PackedSequence):
         raise TypeError(f"argument 'sequence': a PackedSequence is wanted, not {_check._kind(sequence)}")
     data = sequence.data if sequence.batch_first else sequence.data.transpose(0, 1)

@@ -10,7 +10,15 @@ __all__ = ["CosineAnnealingWarmRestarts", "CyclicLR", "OneCycleLR", "WarmupCosin
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half cosines from the base rate to ``eta_min``: the first takes ``T_0`` steps, each further one ``T_mult`` times as many."""
+    """Half cosines from the base rate to ``eta_min``: the first takes ``T_0`` steps, each further one ``T_mult`` times as many.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
         self.T_0, self.T_mult = _check.positive("T_0", T_0), _check.positive("T_mult", T_mult)
@@ -27,7 +35,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """From ``base_lr`` to ``max_lr`` and back, again and again (Smith, 2017). ``mode`` is triangular, triangular2 or exp_range."""
+    """From ``base_lr`` to ``max_lr`` and back, again and again (Smith, 2017). ``mode`` is triangular, triangular2 or exp_range.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2, cycle_momentum=False)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.30000000000000004]
+    """
 
     def __init__(
         self,
@@ -73,7 +89,15 @@ class CyclicLR(LRScheduler):
 
 
 class OneCycleLR(LRScheduler):
-    """One rise to ``max_lr``, and one fall far below (Smith and Topin, 2018)."""
+    """One rise to ``max_lr``, and one fall far below (Smith and Topin, 2018).
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.811745653949763]
+    """
 
     def __init__(
         self,
@@ -133,7 +157,15 @@ class OneCycleLR(LRScheduler):
 
 
 class WarmupCosineLR(LRScheduler):
-    """A rise over ``warmup_steps`` steps, then half a cosine to ``eta_min`` in step ``total_steps``, which stays."""
+    """A rise over ``warmup_steps`` steps, then half a cosine to ``eta_min`` in step ``total_steps``, which stays.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.WarmupCosineLR(optimizer, warmup_steps=2, total_steps=6)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [1.0]
+    """
 
     def __init__(self, optimizer, total_steps, warmup_steps=0, eta_min=0.0, last_epoch=-1):
         self.total_steps, self.warmup_steps = _check.positive("total_steps", total_steps), _check.size("warmup_steps", warmup_steps)
@@ -148,7 +180,15 @@ class WarmupCosineLR(LRScheduler):
 
 
 class WarmupStableDecayLR(LRScheduler):
-    """A rise over ``warmup_steps`` steps, the base rate for ``stable_steps``, and a fall to ``eta_min`` in ``decay_steps`` (Hu et al., 2024)."""
+    """A rise over ``warmup_steps`` steps, the base rate for ``stable_steps``, and a fall to ``eta_min`` in ``decay_steps`` (Hu et al., 2024).
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.WarmupStableDecayLR(optimizer, warmup_steps=2, stable_steps=2, decay_steps=4)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [1.0]
+    """
 
     def __init__(self, optimizer, warmup_steps, stable_steps, decay_steps, eta_min=0.0, anneal_strategy="cos", last_epoch=-1):
         self.warmup_steps, self.stable_steps = _check.size("warmup_steps", warmup_steps), _check.size("stable_steps", stable_steps)

@@ -17,14 +17,28 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half cosines from the base rate to ``eta_min``: the first takes ``T_0`` steps, each further one ``T_mult`` times as many."""
+    """Half cosines from the base rate to ``eta_min``: the first takes ``T_0`` steps, each further one ``T_mult`` times as many.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=2)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]"""
     T_0: builtins.int
     T_mult: builtins.int
     eta_min: builtins.float
     def __init__(self, optimizer: _Optimizer, T_0: builtins.int, T_mult: builtins.int=1, eta_min: builtins.float=0.0, last_epoch: builtins.int=-1) -> None: ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class CyclicLR(LRScheduler):
-    """From ``base_lr`` to ``max_lr`` and back, again and again (Smith, 2017). ``mode`` is triangular, triangular2 or exp_range."""
+    """From ``base_lr`` to ``max_lr`` and back, again and again (Smith, 2017). ``mode`` is triangular, triangular2 or exp_range.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.CyclicLR(optimizer, base_lr=0.1, max_lr=0.5, step_size_up=2, cycle_momentum=False)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.30000000000000004]"""
     lows: Any
     max_lrs: Any
     up: Any
@@ -36,7 +50,14 @@ class CyclicLR(LRScheduler):
     def __init__(self, optimizer: _Optimizer, base_lr: Any, max_lr: Any, step_size_up: builtins.int=2000, step_size_down: builtins.int | None=None, mode: builtins.str='triangular', gamma: builtins.float=1.0, scale_fn: Callable[..., Any] | None=None, scale_mode: builtins.str='cycle', cycle_momentum: builtins.bool=False, last_epoch: builtins.int=-1) -> None: ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class OneCycleLR(LRScheduler):
-    """One rise to ``max_lr``, and one fall far below (Smith and Topin, 2018)."""
+    """One rise to ``max_lr``, and one fall far below (Smith and Topin, 2018).
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=1.0, total_steps=4, cycle_momentum=False)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.811745653949763]"""
     total_steps: Any
     pct_start: builtins.float
     anneal_strategy: builtins.str
@@ -47,14 +68,28 @@ class OneCycleLR(LRScheduler):
     def __init__(self, optimizer: _Optimizer, max_lr: Any, total_steps: builtins.int | None=None, epochs: builtins.int | None=None, steps_per_epoch: builtins.int | None=None, pct_start: builtins.float=0.3, anneal_strategy: builtins.str='cos', cycle_momentum: builtins.bool=False, base_momentum: builtins.float=0.85, max_momentum: builtins.float=0.95, div_factor: builtins.float=25.0, final_div_factor: builtins.float=10000.0, three_phase: builtins.bool=False, last_epoch: builtins.int=-1) -> None: ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class WarmupCosineLR(LRScheduler):
-    """A rise over ``warmup_steps`` steps, then half a cosine to ``eta_min`` in step ``total_steps``, which stays."""
+    """A rise over ``warmup_steps`` steps, then half a cosine to ``eta_min`` in step ``total_steps``, which stays.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.WarmupCosineLR(optimizer, warmup_steps=2, total_steps=6)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [1.0]"""
     total_steps: builtins.int
     warmup_steps: builtins.int
     eta_min: builtins.float
     def __init__(self, optimizer: _Optimizer, total_steps: builtins.int, warmup_steps: builtins.int=0, eta_min: builtins.float=0.0, last_epoch: builtins.int=-1) -> None: ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class WarmupStableDecayLR(LRScheduler):
-    """A rise over ``warmup_steps`` steps, the base rate for ``stable_steps``, and a fall to ``eta_min`` in ``decay_steps`` (Hu et al., 2024)."""
+    """A rise over ``warmup_steps`` steps, the base rate for ``stable_steps``, and a fall to ``eta_min`` in ``decay_steps`` (Hu et al., 2024).
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.WarmupStableDecayLR(optimizer, warmup_steps=2, stable_steps=2, decay_steps=4)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [1.0]"""
     warmup_steps: builtins.int
     stable_steps: builtins.int
     decay_steps: builtins.int

@@ -16,7 +16,15 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 class ReduceLROnPlateau:
-    """Times ``factor`` when a metric has not become better for ``patience`` calls of ``step(metric)``."""
+    """Times ``factor`` when a metric has not become better for ``patience`` calls of ``step(metric)``.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=0)
+    >>> for loss in (1.0, 1.0):
+    ...     schedule.step(loss)
+    >>> schedule.get_last_lr()
+    [0.5]"""
     optimizer: _Optimizer
     mode: builtins.str
     factor: builtins.float

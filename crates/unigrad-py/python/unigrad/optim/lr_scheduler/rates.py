@@ -11,7 +11,15 @@ __all__ = ["ConstantLR", "CosineAnnealingLR", "ExponentialLR", "LambdaLR", "Line
 
 
 class LambdaLR(LRScheduler):
-    """The base rate times a function of the step, or of a list of functions, one for each group."""
+    """The base rate times a function of the step, or of a list of functions, one for each group.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 0.5**epoch)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         n = len(_optimizer(optimizer).param_groups)
@@ -29,14 +37,30 @@ class LambdaLR(LRScheduler):
 
 
 class MultiplicativeLR(LambdaLR):
-    """The rate times a function of the step, each time."""
+    """The rate times a function of the step, each time.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.MultiplicativeLR(optimizer, lambda epoch: 0.5)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def rate(self, base_lr, step, group):
         return base_lr * math.prod(self.lr_lambdas[group](at) for at in range(1, step + 1))
 
 
 class StepLR(LRScheduler):
-    """Times ``gamma`` every ``step_size`` steps."""
+    """Times ``gamma`` every ``step_size`` steps.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
         self.step_size, self.gamma = _check.positive("step_size", step_size), _check.number("gamma", gamma)
@@ -47,7 +71,15 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    """Times ``gamma`` at each milestone."""
+    """Times ``gamma`` at each milestone.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.MultiStepLR(optimizer, milestones=[1, 3], gamma=0.5)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
         self.milestones = sorted(_check.shape("milestones", milestones))
@@ -59,7 +91,15 @@ class MultiStepLR(LRScheduler):
 
 
 class ConstantLR(LRScheduler):
-    """Times ``factor`` for the first ``total_iters`` steps."""
+    """Times ``factor`` for the first ``total_iters`` steps.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, factor=1.0 / 3, total_iters=5, last_epoch=-1):
         self.factor, self.total_iters = _check.number("factor", factor, 0.0, 1.0), _check.size("total_iters", total_iters)
@@ -70,7 +110,15 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """A line from one factor to another over ``total_iters`` steps."""
+    """A line from one factor to another over ``total_iters`` steps.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.LinearLR(optimizer, start_factor=0.5, total_iters=2)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.75]
+    """
 
     def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
         self.start_factor = _check.number("start_factor", start_factor, most=1.0, above=0.0)
@@ -83,7 +131,15 @@ class LinearLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    """Times ``gamma`` each time."""
+    """Times ``gamma`` each time.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, gamma, last_epoch=-1):
         self.gamma = _check.number("gamma", gamma)
@@ -94,7 +150,15 @@ class ExponentialLR(LRScheduler):
 
 
 class PolynomialLR(LRScheduler):
-    """``(1 - step / total_iters)^power``."""
+    """``(1 - step / total_iters)^power``.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=4)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.75]
+    """
 
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters, self.power = _check.positive("total_iters", total_iters), _check.number("power", power, 0.0)
@@ -105,7 +169,15 @@ class PolynomialLR(LRScheduler):
 
 
 class CosineAnnealingLR(LRScheduler):
-    """Half a cosine from the base rate to ``eta_min`` over ``T_max`` steps, and back, again and again."""
+    """Half a cosine from the base rate to ``eta_min`` over ``T_max`` steps, and back, again and again.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> schedule = ug.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.8535533905932737]
+    """
 
     def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max, self.eta_min = _check.positive("T_max", T_max), _check.number("eta_min", eta_min)

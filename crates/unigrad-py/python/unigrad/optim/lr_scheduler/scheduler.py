@@ -14,7 +14,13 @@ def _optimizer(optimizer):
 
 
 class LRScheduler:
-    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``."""
+    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> isinstance(ug.optim.lr_scheduler.StepLR(optimizer, 2), ug.optim.lr_scheduler.LRScheduler)
+    True
+    """
 
     def __init__(self, optimizer, last_epoch=-1):
         self.optimizer = _optimizer(optimizer)

@@ -16,7 +16,12 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
 class LRScheduler:
-    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``."""
+    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> isinstance(ug.optim.lr_scheduler.StepLR(optimizer, 2), ug.optim.lr_scheduler.LRScheduler)
+    True"""
     optimizer: _Optimizer
     base_lrs: Any
     last_epoch: builtins.int

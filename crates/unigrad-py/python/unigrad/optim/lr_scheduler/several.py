@@ -23,7 +23,15 @@ def _several(schedulers):
 
 
 class SequentialLR(LRScheduler):
-    """One scheduler after the other: the second begins, at its step 0, at the first milestone, and so on."""
+    """One scheduler after the other: the second begins, at its step 0, at the first milestone, and so on.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> parts = [ug.optim.lr_scheduler.ConstantLR(optimizer, 0.5, 2), ug.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)]
+    >>> schedule = ug.optim.lr_scheduler.SequentialLR(optimizer, parts, milestones=[2])
+    >>> schedule.get_last_lr()
+    [0.5]
+    """
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         self._schedulers, self.milestones = _several(schedulers), list(_check.shape("milestones", milestones))
@@ -42,7 +50,16 @@ class SequentialLR(LRScheduler):
 
 
 class ChainedScheduler(LRScheduler):
-    """The factors of several schedulers together."""
+    """The factors of several schedulers together.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> parts = [ug.optim.lr_scheduler.ConstantLR(optimizer, 0.5, 2), ug.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)]
+    >>> schedule = ug.optim.lr_scheduler.ChainedScheduler(parts)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.25]
+    """
 
     def __init__(self, schedulers, optimizer=None):
         self._schedulers = _several(schedulers)

@@ -17,11 +17,26 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
 
 class SequentialLR(LRScheduler):
-    """One scheduler after the other: the second begins, at its step 0, at the first milestone, and so on."""
+    """One scheduler after the other: the second begins, at its step 0, at the first milestone, and so on.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> parts = [ug.optim.lr_scheduler.ConstantLR(optimizer, 0.5, 2), ug.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)]
+    >>> schedule = ug.optim.lr_scheduler.SequentialLR(optimizer, parts, milestones=[2])
+    >>> schedule.get_last_lr()
+    [0.5]"""
     milestones: Sequence[builtins.int]
     def __init__(self, optimizer: _Optimizer, schedulers: Any, milestones: Sequence[builtins.int], last_epoch: builtins.int=-1) -> None: ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class ChainedScheduler(LRScheduler):
-    """The factors of several schedulers together."""
+    """The factors of several schedulers together.
+
+    >>> import unigrad as ug
+    >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
+    >>> parts = [ug.optim.lr_scheduler.ConstantLR(optimizer, 0.5, 2), ug.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)]
+    >>> schedule = ug.optim.lr_scheduler.ChainedScheduler(parts)
+    >>> schedule.step()
+    >>> schedule.get_last_lr()
+    [0.25]"""
     def __init__(self, schedulers: Any, optimizer: _Optimizer | None=None) -> None: ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...

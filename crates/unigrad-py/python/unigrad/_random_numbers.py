@@ -2,8 +2,8 @@
 
 import random
 
-from .. import _check
-from .._unigrad import randint
+from . import _check
+from ._unigrad import randint
 
 
 def _random(generator):

@@ -1,0 +1,28 @@
+"""An example of each of the optimizers that are made from a table: the lines, and what the last one gives. The suite runs them all."""
+
+EXAMPLES = {
+    "SGD": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.SGD([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Adam": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Adam([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "AdamW": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.AdamW([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "NAdam": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.NAdam([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "RAdam": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.RAdam([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Adamax": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Adamax([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Adagrad": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Adagrad([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Adadelta": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Adadelta([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "RMSprop": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.RMSprop([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Rprop": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Rprop([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "ASGD": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.ASGD([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "SparseAdam": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.SparseAdam([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Adafactor": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Adafactor([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Lion": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Lion([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Adan": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Adan([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "LARS": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.LARS([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "LAMB": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.LAMB([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Sophia": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Sophia([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Shampoo": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.Shampoo([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "AdamWScheduleFree": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.AdamWScheduleFree([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "SGDScheduleFree": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.SGDScheduleFree([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "AdamW8bit": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.AdamW8bit([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "Muon": ("w = ug.nn.Parameter(ug.ones(2, 3))\noptimizer = ug.optim.Muon([w], lr=0.1)\nw.square().sum().backward()\noptimizer.step()\nw.max().item() < 1.0", "True"),
+    "LBFGS": ("w = ug.nn.Parameter(ug.ones(2))\noptimizer = ug.optim.LBFGS([w], lr=0.5)\ndef closure():\n    optimizer.zero_grad()\n    loss = w.square().sum()\n    loss.backward()\n    return loss\nloss = optimizer.step(closure)\nw.abs().max().item() < 0.1", "True"),
+}  # fmt: skip
