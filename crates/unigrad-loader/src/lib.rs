@@ -34,7 +34,7 @@ pub fn open_apart(libraries: impl FnOnce() -> Vec<OsString>) {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn open_apart(_libraries: impl FnOnce() -> Vec<OsString>) {}
 
-/// Whether every library that is opened from now on finds somebody's LLVM.
+/// Whether every library that is opened from now on finds the LLVM of another library.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn has_shared_llvm() -> bool {
     // What registers an option of the command line: every LLVM does that when it is loaded, and there it ended.

@@ -175,7 +175,7 @@ pub struct TableSchema {
 
 /// Of schemas with one target or none.
 const VERSION: u32 = 1;
-/// Of schemas with several: whoever knows the first version only would take them for one.
+/// Of schemas with several: a program that knows the first version only would take them for one.
 const VERSION_OF_SEVERAL: u32 = 2;
 
 impl TableSchema {

@@ -373,7 +373,7 @@ impl Writer<'_> {
         self.accessor(format!("store{width}_{name}"), |_| {
             format!(
                 "(at: u32, shift: u32, bits: u32) {{
-    // Nobody else writes these bits, so what is read here is what the exclusive-or meets.
+    // Nothing else writes these bits, so what is read here is what the exclusive-or meets.
     let old = (atomicLoad(&{name}[at]) >> shift) & {mask:#x}u;
     atomicXor(&{name}[at], (old ^ bits) << shift);
 }}"
