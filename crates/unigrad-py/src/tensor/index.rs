@@ -94,8 +94,14 @@ fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<(IndexItem, Extent)> {
     // Bytes have a buffer as arrays do, and are text.
     if !entry.is_instance_of::<PyBytes>() && (data::is_array(entry) || is_list(entry)) {
         let device = x.device().or_raise(py)?;
-        let extent = if data::is_on_host(entry) { extent(entry)? } else { None };
+        let is_host = device.backend() == "cpu";
         let tensor = data::of_object(entry, None, device)?;
+        let extent = match data::is_on_host(entry) {
+            true if is_host => extent(py, &tensor)?,
+            // The same values once more, so that nothing waits for the device.
+            true => extent(py, &data::of_object(entry, None, py.released(|| Device::open("cpu")).or_raise(py)?)?)?,
+            false => None,
+        };
         // A sequence without elements names none.
         let tensor = if tensor.numel() == 0 && tensor.dtype().is_float() { tensor.cast(DType::I64) } else { tensor };
         return Ok((index_tensor(tensor)?, extent));
@@ -108,10 +114,7 @@ fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<(IndexItem, Extent)> {
 }
 
 /// Of integers; bools name no element, and floats are no indices.
-fn extent(indices: &Bound<'_, PyAny>) -> PyResult<Extent> {
-    let py = indices.py();
-    let host = py.released(|| Device::open("cpu")).or_raise(py)?;
-    let indices = data::of_object(indices, None, host)?;
+fn extent(py: Python<'_>, indices: &Tensor) -> PyResult<Extent> {
     if !indices.dtype().is_int() {
         return Ok(None);
     }
