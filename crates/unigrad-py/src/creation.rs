@@ -7,6 +7,7 @@ use crate::{
     device::{PyDevice, or_default},
     dtype::PyDType,
     exit::Release,
+    origin::here,
     tensor::{PyTensor, all_made, checked, made, made_of},
 };
 use pyo3::{
@@ -33,6 +34,7 @@ pub(crate) fn tensor(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let tensor = made_of(py, data, dtype, device)?;
+    let _here = here(py);
     checked(py, if requires_grad { tensor.requires_grad() } else { tensor })
 }
 

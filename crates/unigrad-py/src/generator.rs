@@ -6,7 +6,7 @@ use crate::{
     dtype::PyDType,
     tensor::{PyTensor, made},
 };
-use pyo3::prelude::*;
+use pyo3::{prelude::*, types::PyType};
 use unigrad::tensor::{DType, Generator};
 
 /// Random numbers of its own: what other code draws does not change them.
@@ -17,6 +17,9 @@ use unigrad::tensor::{DType, Generator};
 /// True
 #[pyclass(name = "Generator", module = "unigrad", frozen)]
 pub(crate) struct PyGenerator(Generator);
+
+/// The class, what it is called with, and the state that it is given then.
+type Reduced<'py> = (Bound<'py, PyType>, (u64,), (u64, u64));
 
 fn float(dtype: Option<PyDType>) -> DType {
     dtype.map_or(DType::F32, |dtype| dtype.0)
@@ -43,6 +46,16 @@ impl PyGenerator {
     /// Goes on from a state.
     fn set_state(&self, state: (u64, u64)) {
         self.0.set(state.0, state.1);
+    }
+
+    /// For `pickle` and `copy`: a copy goes on from the same state.
+    fn __reduce__(slf: Bound<'_, PyGenerator>) -> Reduced<'_> {
+        let state = slf.get().0.state();
+        (slf.get_type(), (state.0,), state)
+    }
+
+    fn __setstate__(&self, state: (u64, u64)) {
+        self.set_state(state);
     }
 
     /// Uniform from 0 to below 1.

@@ -313,7 +313,7 @@ impl Tensor {
         let index = count_below(&ends, &Expr::iota(&[shape[axis]], 0, DType::I64, x.device()), true);
         if numel(&shape) == 0 {
             // Nothing is picked, maybe from nothing.
-            return Tensor::from_expr(x.narrow(axis, 0, shape[axis].min(size)).expand(&shape));
+            return Tensor::from_expr(x.narrow(axis, 0, shape[axis].min(size)).reshape(&shape));
         }
         Tensor::from_expr(x).index_select(axis as isize, &Tensor::from_expr(index))
     }

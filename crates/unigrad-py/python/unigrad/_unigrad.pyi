@@ -390,6 +390,14 @@ class Generator:
     def __new__(cls, /, seed: builtins.int=0) -> Generator:
         ...
 
+    def __reduce__(self, /) -> builtins.tuple[Any, ...]:
+        """
+        For `pickle` and `copy`: a copy goes on from the same state.
+        """
+
+    def __setstate__(self, /, state: builtins.tuple[builtins.int, builtins.int]) -> None:
+        ...
+
     def get_state(self, /) -> builtins.tuple[builtins.int, builtins.int]:
         """
         Seed and offset: what `set_state` goes on from.
@@ -705,6 +713,11 @@ class Tensor:
     def __repr__(self, /) -> builtins.str:
         ...
 
+    def __reversed__(self, /) -> Tensor:
+        """
+        The elements along the first axis, the last one first.
+        """
+
     def __rfloordiv__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
         ...
 
@@ -877,7 +890,7 @@ class Tensor:
         (1, 2, 2, 2)
         """
 
-    def all(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def all(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         Whether all elements are true (not 0), over axes, or over all.
 
@@ -886,7 +899,7 @@ class Tensor:
         tensor(True)
         """
 
-    def amax(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def amax(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         The greatest over axes, or over all; equal ones share the gradient.
 
@@ -895,7 +908,7 @@ class Tensor:
         tensor(2.)
         """
 
-    def amin(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def amin(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         The least over axes, or over all; equal ones share the gradient.
 
@@ -913,7 +926,7 @@ class Tensor:
         [0.5, 2.0]
         """
 
-    def any(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def any(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         Whether any element is true (not 0), over axes, or over all.
 
@@ -2558,7 +2571,7 @@ class Tensor:
         tensor([-1.0986,  0.0000])
         """
 
-    def logsumexp(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def logsumexp(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         `log(sum(exp(x)))` over axes, without overflow.
 
@@ -2642,7 +2655,7 @@ class Tensor:
         tensor(6.5000)
         """
 
-    def max(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None) -> Any:
+    def max(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Any:
         """
         Without arguments the greatest element; along `dim` the greatest and where they are, `(values, indices)`; beside another tensor the greater of
         both.
@@ -2715,7 +2728,7 @@ class Tensor:
         tensor([2., 2.])
         """
 
-    def mean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def mean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         Mean over axes, or over all.
 
@@ -2733,7 +2746,7 @@ class Tensor:
         tensor(0.5000)
         """
 
-    def min(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None) -> Any:
+    def min(self, /, dim: Any | None=None, keepdim: builtins.bool | None=None, *, axis: Any | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Any:
         """
         Without arguments the least element; along `dim` the least and where they are, `(values, indices)`; beside another tensor the lesser of both.
 
@@ -3103,7 +3116,7 @@ class Tensor:
         tensor([3., 5.])
         """
 
-    def prod(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def prod(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         Product over axes, or over all. Of integers and bools it is `int64`.
 
@@ -3617,7 +3630,7 @@ class Tensor:
         tensor([0., 1., 2.])
         """
 
-    def std(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def std(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, ddof: builtins.float | builtins.int | None=None, dtype: DType | builtins.str | builtins.type | None=None, out: Any | None=None) -> Tensor:
         """
         Standard deviation over axes, or over all; see `var`.
 
@@ -3635,7 +3648,7 @@ class Tensor:
         tensor([-1.5000,  0.0000])
         """
 
-    def sum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def sum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, out: Any | None=None) -> Tensor:
         """
         Sum over axes, or over all. Of integers and bools it is `int64`.
 
@@ -3908,7 +3921,7 @@ class Tensor:
         tensor([[0.5000, 2.0000]])
         """
 
-    def var(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def var(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, unbiased: builtins.bool | None=None, keepdim: builtins.bool | None=None, *, correction: builtins.float | builtins.int | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None, ddof: builtins.float | builtins.int | None=None, dtype: DType | builtins.str | builtins.type | None=None, out: Any | None=None) -> Tensor:
         """
         Variance over axes, or over all, divided by the number of elements less `correction`.
 

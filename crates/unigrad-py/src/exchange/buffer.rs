@@ -197,7 +197,10 @@ impl PyTensor {
             let cause = if is_other { "the dtype is another one" } else { "NumPy does not see the memory" };
             return Err(argument(py, format!("`copy=False`, but {cause}"), "leave `copy` out, or give None"));
         }
-        let array = if copy == Some(true) || !on_host || format_of(x.dtype()).is_none() {
+        let array = if own.is_err() && asked.is_some() {
+            // NumPy has no such dtype, and all of its values are in the next one.
+            PyTensor::from(x.detach().cast(DType::F32)).numpy(py)?
+        } else if copy == Some(true) || !on_host || format_of(x.dtype()).is_none() {
             PyTensor::from(x.detach()).numpy(py)?
         } else {
             // The detached value is an object of its own, which the buffer keeps.

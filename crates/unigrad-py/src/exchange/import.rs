@@ -397,6 +397,7 @@ pub(crate) fn asarray(
         })?;
         return Py::new(py, result);
     }
+    let _here = here(py);
     if copy == Some(false) {
         if !data::is_array(obj) && !cuda::is_array(obj) {
             return Err(refused("numbers are written into memory of their own"));

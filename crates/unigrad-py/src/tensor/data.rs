@@ -8,6 +8,7 @@ use crate::{
     arguments::is_list,
     error::{OrRaise, argument},
     exit::Release,
+    origin::here,
     tensor::PyTensor,
 };
 use pyo3::{
@@ -30,9 +31,30 @@ pub(crate) fn is_array(given: &Bound<'_, PyAny>) -> bool {
     (has_buffer && !given.is_instance_of::<PyString>()) || says("__array__") || says("__dlpack__") || says("__cuda_array_interface__")
 }
 
+/// Whether the host has the values of an array or a sequence: it is none of tensors, nor in a GPU's memory. What is too deep is told where it is read.
+pub(crate) fn is_on_host(given: &Bound<'_, PyAny>) -> bool {
+    let mut at = given.clone();
+    for _ in 0..=MAX_DEPTH {
+        if at.is_instance_of::<PyTensor>() {
+            return false;
+        }
+        // SAFETY: an attached interpreter, and a live object.
+        if unsafe { ffi::PyObject_CheckBuffer(at.as_ptr()) } == 1 {
+            return !crate::exchange::is_on_cuda(&at);
+        }
+        if !is_list(&at) {
+            return at.is_instance_of::<PyInt>();
+        }
+        let Ok(first) = at.get_item(0) else { return false };
+        at = first;
+    }
+    false
+}
+
 /// A tensor of an object's values.
 pub(crate) fn of_object(given: &Bound<'_, PyAny>, dtype: Option<DType>, device: Device) -> PyResult<Tensor> {
     let py = given.py();
+    let _here = here(py);
     if is_array(given) {
         let tensor = of_array(given, device)?;
         return Ok(dtype.map_or_else(|| tensor.clone(), |dtype| tensor.cast(dtype)));

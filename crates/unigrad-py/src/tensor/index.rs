@@ -16,17 +16,25 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyBytes, PyEllipsis, PyInt, PyIterator, PySlice, PyString, PyTuple},
 };
-use unigrad::tensor::{DType, IndexItem, Operand, Tensor};
+use unigrad::tensor::{DType, Device, IndexItem, Operand, Tensor};
+
+/// The least and the greatest of indices that the host has.
+type Extent = Option<(i64, i64)>;
 
 /// The entries of a key.
 fn items(key: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<Vec<IndexItem>> {
     let py = key.py();
-    let Ok(entries) = key.cast::<PyTuple>() else { return Ok(vec![item(key, x)?]) };
-    let mut items: Vec<IndexItem> = entries.iter().map(|entry| item(&entry, x)).collect::<PyResult<_>>()?;
+    let entries = match key.cast::<PyTuple>() {
+        Ok(entries) => entries.iter().map(|entry| item(&entry, x)).collect::<PyResult<Vec<_>>>()?,
+        Err(_) => vec![item(key, x)?],
+    };
+    let (mut items, extents): (Vec<IndexItem>, Vec<Extent>) = entries.into_iter().unzip();
+    let has = |is_one: fn(&IndexItem) -> bool| items.iter().any(is_one);
     // Beside arrays NumPy takes a number for an array without axes: it decides where the arrays' axes go.
-    if items.iter().any(|item| matches!(item, IndexItem::Tensor(_))) && items.iter().any(|item| matches!(item, IndexItem::At(_))) {
+    let is_mixed = has(|item| matches!(item, IndexItem::Tensor(_))) && has(|item| matches!(item, IndexItem::At(_)));
+    if is_mixed || extents.iter().any(Option::is_some) {
         let device = x.device().or_raise(py)?;
-        // Numbers are checked now; those in tensors only when it runs.
+        // What the host has is checked now; what is in tensors only when it runs.
         let (mut axis, rank) = (0, x.rank());
         let shape = x.shape();
         let taken = |item: &IndexItem| match item {
@@ -35,14 +43,18 @@ fn items(key: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<Vec<IndexItem>> {
             IndexItem::At(_) | IndexItem::Range { .. } | IndexItem::Tensor(_) => 1,
         };
         let left = rank.saturating_sub(items.iter().map(taken).sum());
-        for item in &mut items {
+        for (item, extent) in items.iter_mut().zip(extents) {
             let width = if matches!(item, IndexItem::Ellipsis) { left } else { taken(item) };
-            if let IndexItem::At(at) = *item {
-                let size = shape.get(axis).map_or(0, |size| *size as i64);
-                if !(-size..size).contains(&at) {
+            let number = if let IndexItem::At(at) = *item { Some(at) } else { None };
+            // Indices beyond the last axis are told as such where the part is taken.
+            if let Some(size) = shape.get(axis).map(|size| *size as i64) {
+                let named = extent.map_or([number, None], |(least, most)| [Some(least), Some(most)]);
+                if let Some(at) = named.into_iter().flatten().find(|at| !(-size..size).contains(at)) {
                     let message = format!("index {at} is out of range for axis {axis} of {shape:?}");
                     return Err(crate::error::exception(py, unigrad::ErrorKind::Index, message));
                 }
+            }
+            if let Some(at) = number.filter(|_| is_mixed) {
                 *item = IndexItem::Tensor(Tensor::full_int([], at, DType::I64, &device));
             }
             axis += width;
@@ -51,18 +63,19 @@ fn items(key: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<Vec<IndexItem>> {
     Ok(items)
 }
 
-fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
+fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<(IndexItem, Extent)> {
+    let plain = |item| Ok((item, None));
     let py = entry.py();
     if entry.is_none() {
-        return Ok(IndexItem::NewAxis);
+        return plain(IndexItem::NewAxis);
     }
     if let Ok(truth) = entry.cast::<PyBool>() {
         // A mask without axes: a new axis, of one element or of none.
         let device = x.device().or_raise(py)?;
-        return Ok(IndexItem::Tensor(Tensor::full_int([], truth.is_true().into(), DType::Bool, &device)));
+        return plain(IndexItem::Tensor(Tensor::full_int([], truth.is_true().into(), DType::Bool, &device)));
     }
     if entry.is_instance_of::<PyInt>() {
-        return Ok(IndexItem::At(entry.extract()?));
+        return plain(IndexItem::At(entry.extract()?));
     }
     if let Ok(slice) = entry.cast::<PySlice>() {
         let bound = |name: &Bound<'_, PyString>| -> PyResult<Option<i64>> {
@@ -70,27 +83,44 @@ fn item(entry: &Bound<'_, PyAny>, x: &Tensor) -> PyResult<IndexItem> {
             if value.is_none() { Ok(None) } else { clamped(&value).map(Some) }
         };
         let (start, end) = (bound(intern!(py, "start"))?, bound(intern!(py, "stop"))?);
-        return Ok(IndexItem::Range { start, end, step: bound(intern!(py, "step"))?.unwrap_or(1) });
+        return plain(IndexItem::Range { start, end, step: bound(intern!(py, "step"))?.unwrap_or(1) });
     }
     if entry.is_instance_of::<PyEllipsis>() {
-        return Ok(IndexItem::Ellipsis);
+        return plain(IndexItem::Ellipsis);
     }
     if let Ok(tensor) = entry.cast::<PyTensor>() {
-        return index_tensor(tensor.get().tensor().clone());
+        return plain(index_tensor(tensor.get().tensor().clone())?);
     }
     // Bytes have a buffer as arrays do, and are text.
     if !entry.is_instance_of::<PyBytes>() && (data::is_array(entry) || is_list(entry)) {
         let device = x.device().or_raise(py)?;
+        let is_host = device.backend() == "cpu";
         let tensor = data::of_object(entry, None, device)?;
+        let extent = match data::is_on_host(entry) {
+            true if is_host => extent(py, &tensor)?,
+            // The same values once more, so that nothing waits for the device.
+            true => extent(py, &data::of_object(entry, None, py.released(|| Device::open("cpu")).or_raise(py)?)?)?,
+            false => None,
+        };
         // A sequence without elements names none.
         let tensor = if tensor.numel() == 0 && tensor.dtype().is_float() { tensor.cast(DType::I64) } else { tensor };
-        return index_tensor(tensor);
+        return Ok((index_tensor(tensor)?, extent));
     }
     if let Ok(at) = entry.call_method0("__index__") {
-        return Ok(IndexItem::At(at.extract()?));
+        return plain(IndexItem::At(at.extract()?));
     }
     let kind = entry.get_type().name()?;
     Err(PyTypeError::new_err(format!("an index is an integer, a slice, None, ..., a mask or a sequence of integers, not {kind}")))
+}
+
+/// Of integers; bools name no element, and floats are no indices.
+fn extent(py: Python<'_>, indices: &Tensor) -> PyResult<Extent> {
+    if !indices.dtype().is_int() {
+        return Ok(None);
+    }
+    // What is beyond `i64` becomes negative, and out of range all the same.
+    let values = py.released(|| indices.cast(DType::I64).to_vec::<i64>()).or_raise(py)?;
+    Ok(values.iter().copied().min().zip(values.iter().copied().max()))
 }
 
 fn index_tensor(tensor: Tensor) -> PyResult<IndexItem> {
@@ -175,6 +205,11 @@ impl PyTensor {
 
     fn __delitem__(&self, _key: &Bound<'_, PyAny>) -> PyResult<()> {
         Err(PyTypeError::new_err("elements of a tensor cannot be deleted"))
+    }
+
+    /// The elements along the first axis, the last one first.
+    fn __reversed__(&self, py: Python<'_>) -> PyResult<PyTensor> {
+        made(py, || if self.tensor().rank() == 0 { self.tensor().clone() } else { self.tensor().flip([0_isize]) })
     }
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {

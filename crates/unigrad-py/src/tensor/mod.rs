@@ -109,6 +109,7 @@ impl PyTensor {
         requires_grad: bool,
     ) -> PyResult<PyTensor> {
         let tensor = made_of(py, data, dtype, device)?;
+        let _here = here(py);
         let tensor = if requires_grad { tensor.requires_grad() } else { tensor };
         checked(py, tensor)
     }

@@ -57,6 +57,14 @@ fn over(dim: Option<PyAxes>, axis: Option<PyAxes>) -> PyResult<PyAxes> {
     Ok(dim_or_axis(dim, axis)?.unwrap_or(PyAxes(None)))
 }
 
+/// NumPy's functions (`np.sum(x)`) pass `out=None` on; a tensor is a value, and no place for results.
+fn no_out(out: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    match out {
+        None => Ok(()),
+        Some(_) => Err(PyTypeError::new_err("argument 'out': None is wanted\n help: use the result, `y = x.sum()`")),
+    }
+}
+
 pub(super) fn cast(x: &Tensor, dtype: Option<PyDType>) -> Tensor {
     dtype.map_or_else(|| x.clone(), |dtype| x.cast(dtype.0))
 }
@@ -66,7 +74,8 @@ macro_rules! reductions {
         #[pymethods]
         impl PyTensor { $(
             $(#[doc = $doc])*
-            #[pyo3(signature = (dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None))]
+            #[pyo3(signature = (dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None, out=None))]
+            #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
             fn $name(
                 &self,
                 py: Python<'_>,
@@ -75,7 +84,9 @@ macro_rules! reductions {
                 dtype: Option<PyDType>,
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
+                out: Option<&Bound<'_, PyAny>>,
             ) -> PyResult<PyTensor> {
+                no_out(out)?;
                 let (axes, keeps) = (over_some(dim, axis)?, kept(keepdim, keepdims)?);
                 made(py, || {
                     let x = cast(self.tensor(), dtype);
@@ -111,7 +122,7 @@ macro_rules! truths {
         #[pymethods]
         impl PyTensor { $(
             $(#[doc = $doc])*
-            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
+            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None, out=None))]
             fn $name(
                 &self,
                 py: Python<'_>,
@@ -119,7 +130,9 @@ macro_rules! truths {
                 keepdim: Option<bool>,
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
+                out: Option<&Bound<'_, PyAny>>,
             ) -> PyResult<PyTensor> {
+                no_out(out)?;
                 let (axes, keeps) = ($over(dim, axis)?, kept(keepdim, keepdims)?);
                 made(py, || if keeps { self.tensor().$kept(axes) } else { self.tensor().$method(axes) })
             }
@@ -232,7 +245,7 @@ macro_rules! spreads {
         #[pymethods]
         impl PyTensor { $(
             $(#[doc = $doc])*
-            #[pyo3(signature = (dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None))]
+            #[pyo3(signature = (dim=None, unbiased=None, keepdim=None, *, correction=None, axis=None, keepdims=None, ddof=None, dtype=None, out=None))]
             #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
             fn $name(
                 &self,
@@ -243,7 +256,15 @@ macro_rules! spreads {
                 correction: Option<f64>,
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
+                ddof: Option<f64>,
+                dtype: Option<PyDType>,
+                out: Option<&Bound<'_, PyAny>>,
             ) -> PyResult<PyTensor> {
+                no_out(out)?;
+                if ddof.is_some() && (correction.is_some() || unbiased.is_some()) {
+                    return Err(PyTypeError::new_err("argument 'ddof': it is NumPy's name of `correction`: give one of them"));
+                }
+                let correction = correction.or(ddof);
                 let (dim, unbiased) = match dim {
                     Some(AxesOrUnbiased::Unbiased(flag)) => (None, Some(flag)),
                     Some(AxesOrUnbiased::Axes(axes)) => (Some(axes), unbiased),
@@ -251,11 +272,13 @@ macro_rules! spreads {
                 };
                 let (axes, keeps) = (over_some(dim, axis)?, kept(keepdim, keepdims)?);
                 let correction = corrected(unbiased, correction)?;
-                let x = self.tensor();
-                made(py, || match whole(correction) {
-                    Some(n) if keeps => x.$kept(axes, n),
-                    Some(n) => x.$name(axes, n),
-                    None => $from(&unless_kept(x.var_with(axes.clone(), correction), x, &axes, keeps)),
+                made(py, || {
+                    let x = &cast(self.tensor(), dtype);
+                    match whole(correction) {
+                        Some(n) if keeps => x.$kept(axes, n),
+                        Some(n) => x.$name(axes, n),
+                        None => $from(&unless_kept(x.var_with(axes.clone(), correction), x, &axes, keeps)),
+                    }
                 })
             }
         )* }
@@ -321,7 +344,7 @@ macro_rules! extremes {
         #[pymethods]
         impl PyTensor { $(
             $(#[doc = $doc])*
-            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
+            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None, out=None))]
             fn $name<'py>(
                 &self,
                 py: Python<'py>,
@@ -329,7 +352,9 @@ macro_rules! extremes {
                 keepdim: Option<bool>,
                 axis: Option<&Bound<'py, PyAny>>,
                 keepdims: Option<bool>,
+                out: Option<&Bound<'py, PyAny>>,
             ) -> PyResult<Bound<'py, PyAny>> {
+                no_out(out)?;
                 let (given, keeps) = (dim_or_axis(dim, axis)?.filter(|given| !given.is_none()), kept(keepdim, keepdims)?);
                 let x = self.tensor();
                 let over = |axes: PyAxes| made(py, || if keeps { x.$kept(axes) } else { x.$name(axes) })?.into_bound_py_any(py);

@@ -3,7 +3,7 @@
 use super::PyTensor;
 use crate::dtype::name_of;
 use crate::exit::Release;
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyTypeError, prelude::*};
 use unigrad::tensor::DType;
 
 /// Dtypes that numbers of Python have by themselves: they need not be named.
@@ -46,6 +46,11 @@ impl PyTensor {
     fn __format__(&self, py: Python<'_>, spec: &str) -> PyResult<String> {
         if self.tensor().rank() == 0 && !spec.is_empty() {
             return self.item(py)?.call_method1("__format__", (spec,))?.extract();
+        }
+        if !spec.is_empty() {
+            return Err(PyTypeError::new_err(format!(
+                "a tensor with axes has no format {spec:?}\n help: format its elements, or give no format"
+            )));
         }
         Ok(self.__repr__(py))
     }

@@ -9,6 +9,7 @@ use crate::{
     device::PyDevice,
     error::{OrRaise, argument},
     optim::PyOptimizer,
+    origin::here,
 };
 use pyo3::{prelude::*, types::PyDict};
 use std::{path::PathBuf, time::Duration};
@@ -121,6 +122,7 @@ pub(crate) fn fit<'py>(
     device: PyDevice,
     settings: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let _here = here(py);
     let mut trainer = trainer(py, device, settings)?;
     for metric in &metrics {
         let described = metric.described.clone();

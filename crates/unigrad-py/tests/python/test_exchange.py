@@ -492,3 +492,19 @@ def test_the_end_of_the_interpreter():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_dtypes_that_numpy_lacks_become_one_that_is_asked_for(dtype):
+    x = ug.tensor([[1.5, -2.0, 0.0]], dtype=dtype)
+    for wanted in (np.float32, np.float64, np.float16):
+        array = np.asarray(x, dtype=wanted)
+        assert array.dtype == wanted and array.tolist() == [[1.5, -2.0, 0.0]]
+    with pytest.raises(TypeError, match="help"):
+        np.asarray(x)
+
+
+def test_arrays_beside_tensors_are_the_users_in_messages():
+    with pytest.raises(ug.Error) as raised:
+        ug.zeros(2, dtype="float8_e5m2") * np.ones(3)
+    assert "test_exchange.py" in str(raised.value) and ".rs" not in str(raised.value)

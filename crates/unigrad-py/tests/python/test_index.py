@@ -170,3 +170,19 @@ def test_gradients_go_through_assignments():
     assert w.tolist() == [5.0, 3.0] and w.requires_grad
     with pytest.raises(RuntimeError):
         w[0] = 1.0
+
+
+@pytest.mark.parametrize("wrong", [[5], [-3], [0, 1, 2], np.array([7]), (slice(None), [3]), (0, [4]), (..., [5]), ([True, False], [3]), ([[0, 9]],), ([2**63 - 1],)])
+def test_indices_that_the_host_has_are_checked_at_the_call(wrong):
+    x = ug.zeros(2, 3, 4, 5)
+    with pytest.raises(IndexError, match="out of range for axis"):
+        x[wrong]
+    with pytest.raises(IndexError, match="out of range for axis"):
+        x[wrong] = 1.0
+    assert x.sum().item() == 0.0, "the tensor is as it was"
+
+
+def test_lists_of_tensors_are_indices_and_wait():
+    x = ug.arange(10.0)
+    assert x[[ug.tensor(1), ug.tensor(3)]].tolist() == [1.0, 3.0]
+    assert x[[]].shape == (0,) and x[np.zeros(0, int)].shape == (0,)

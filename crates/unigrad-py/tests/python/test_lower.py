@@ -1,5 +1,8 @@
 """Scans, storage formats, positions at run time, generators, figures of devices, and settings that are found by trying."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -159,3 +162,12 @@ def test_runs_are_compared(tmp_path):
         ug.train.compare_runs([tmp_path / "three"])
     with pytest.raises(TypeError, match="'runs'"):
         ug.train.compare_runs("one")
+
+
+def test_generators_are_copied_with_their_state():
+    own = ug.Generator(7)
+    own.rand(3)
+    for twin in (pickle.loads(pickle.dumps(own)), copy.deepcopy(own)):
+        assert twin.get_state() == own.get_state()
+    twin = copy.copy(own)
+    assert twin.rand(4).tolist() == own.rand(4).tolist()

@@ -221,3 +221,35 @@ def test_losses_and_layers_as_functions():
     np.testing.assert_allclose(logits.cross_entropy(labels, reduction="none").numpy(), want, rtol=1e-5)
     with pytest.raises(ValueError):
         logits.cross_entropy(labels, reduction="some")
+
+
+def test_functions_of_numpy_reduce_tensors():
+    x = ug.tensor([[1.0, 2.0], [3.0, 6.0]])
+    for function in (np.sum, np.mean, np.prod, np.max, np.min, np.all, np.any, np.std, np.var):
+        assert float(function(x)) == pytest.approx(float(function(x.numpy())))
+    for function in (np.sum, np.mean, np.prod, np.std, np.var):
+        assert function(x, axis=0).tolist() == pytest.approx(function(x.numpy(), axis=0).tolist())
+    for method in (x.sum, x.std, x.max, x.all):
+        with pytest.raises(TypeError, match="out"):
+            method(out=ug.zeros(1))
+    with pytest.raises(TypeError, match="ddof"):
+        x.var(ddof=0, correction=1)
+
+
+def test_python_reverses_and_formats():
+    x = ug.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert [row.tolist() for row in reversed(x)] == [[3.0, 4.0], [1.0, 2.0]]
+    assert f"{x[0, 1]:.3f}" == "2.000" and f"{x[0]}" == "tensor([1., 2.])"
+    with pytest.raises(TypeError, match="format"):
+        f"{x:.3f}"
+
+
+def test_nothing_is_repeated():
+    counts = ug.tensor([2], dtype=ug.int8)
+    for shape, axis, expected in [((0, 2), 1, (0, 4)), ((2, 0), 0, (4, 0)), ((2, 0), 1, (2, 0)), ((0,), 0, (0,))]:
+        x = ug.zeros(shape, requires_grad=True)
+        repeated = x.repeat_interleave(counts, axis)
+        assert repeated.shape == expected and repeated.tolist() == np.repeat(x.detach().numpy(), 2, axis).tolist()
+        repeated.sum().backward()
+        assert x.grad.shape == shape
+    assert ug.ones(2).repeat_interleave(ug.tensor([0]), 0).shape == (0,)

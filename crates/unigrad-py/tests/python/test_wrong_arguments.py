@@ -82,6 +82,7 @@ def attempt(what, function, *args, **kwargs):
         return True, result
     except EXPECTED as error:
         assert str(error), f"{what}: an error without a message"
+        assert "unigrad-py/src" not in str(error), f"{what}: the line is not the user's: {error}"
         return False, None
     except KeyError:
         # Of containers, as of dicts.
