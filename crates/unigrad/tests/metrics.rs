@@ -98,10 +98,10 @@ fn scores_of_texts_are_those_of_sacrebleu_and_rouge_score() {
     for case in golden.as_array().unwrap() {
         let settings = [
             ("none", Bleu::default()),
-            ("floor", Bleu::default().smoothing(Smoothing::Floor(0.1))),
-            ("add_k", Bleu::default().smoothing(Smoothing::AddK(1.0))),
-            ("exp", Bleu::default().smoothing(Smoothing::Exp)),
-            ("effective", Bleu::default().smoothing(Smoothing::Exp).effective_order(true)),
+            ("floor", Bleu::default().smoothing(Smoothing::Floor(0.1)).unwrap()),
+            ("add_k", Bleu::default().smoothing(Smoothing::AddK(1.0)).unwrap()),
+            ("exp", Bleu::default().smoothing(Smoothing::Exp).unwrap()),
+            ("effective", Bleu::default().smoothing(Smoothing::Exp).unwrap().effective_order(true)),
             ("bigrams", Bleu::new(2).unwrap()),
         ];
         let mut rouge = RougeL::default();
@@ -136,6 +136,9 @@ fn scores_of_texts_are_those_of_sacrebleu_and_rouge_score() {
     let none: [Vec<u8>; 0] = [];
     assert!(Bleu::default().update(&[1u8], &none).unwrap_err().to_string().contains("without references"));
     assert!(RougeL::default().update(&[1u8], &none).unwrap_err().to_string().contains("without references"));
+    for wrong in [f64::NAN, -1.0, f64::INFINITY] {
+        assert!(Bleu::default().smoothing(Smoothing::AddK(wrong)).unwrap_err().to_string().contains("BLEU is smoothed by"));
+    }
     assert!(Bleu::new(0).unwrap_err().to_string().contains("n-grams up to 0"));
 }
 

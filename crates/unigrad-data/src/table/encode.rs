@@ -7,11 +7,21 @@ use super::{
     fit::{finite, missing, truth},
     guess::is_missing,
     nearest, quoted,
-    schema::{Answer, Categories, Column, Encoding, Missing, TableSchema, Target, Unknown},
+    schema::{Answer, Categories, Column, Encoding, Missing, Scale, TableSchema, Target, Unknown},
 };
 use crate::{Arrays, host};
 use unigrad_nn::{Error, HostTensor, Result};
 use unigrad_tensor::DType;
+
+/// A number of a cell as a model takes it.
+fn scaled(csv: &Csv, row: usize, place: usize, x: f64, scale: &Scale) -> Result<f32> {
+    let scaled = ((x - scale.mean) / scale.std) as f32;
+    if scaled.is_finite() {
+        return Ok(scaled);
+    }
+    let cause = format!("{} is too far from the mean {} to be scaled", quoted(csv.cell(row, place)), scale.mean);
+    Err(csv.wrong_cell(row, place, cause, "correct the cell"))
+}
 
 impl TableSchema {
     /// The features of a file's rows: `[rows, features]`. Columns are found by name; others, and the target, may be there or not.
@@ -41,12 +51,7 @@ impl TableSchema {
         match &column.encoding {
             Encoding::Number { scale, fill } => {
                 let x = if gap { *fill } else { finite(csv, row, place, cell)? };
-                let scaled = ((x - scale.mean) / scale.std) as f32;
-                if !scaled.is_finite() {
-                    let cause = format!("{} is too far from the mean {} to be scaled", quoted(cell), scale.mean);
-                    return Err(csv.wrong_cell(row, place, cause, "correct the cell"));
-                }
-                features.push(scaled);
+                features.push(scaled(csv, row, place, x, scale)?);
             }
             Encoding::Boolean { fill } => features.push(f32::from(u8::from(if gap { *fill } else { truth(csv, row, place, cell)? }))),
             Encoding::Category { names, fill, categories, unknown } => {
@@ -97,7 +102,7 @@ impl TableSchema {
         };
         match &target.answer {
             Answer::Regression { scale } => {
-                let number = |row| Ok(((finite(csv, row, place, cell(row)?)? - scale.mean) / scale.std) as f32);
+                let number = |row| scaled(csv, row, place, finite(csv, row, place, cell(row)?)?, scale);
                 Ok(host::of(&(0..n).map(number).collect::<Result<Vec<f32>>>()?, vec![n]))
             }
             Answer::Classification { classes } => {

@@ -78,6 +78,9 @@ fn several_targets_are_numbers_together() -> Result<()> {
     fails(TableSchema::fit(&table, &TableOptions::new().target("y").target("k")), "the target `k` is one of 2 and has categories");
     fails(schema.targets(&csv("x,y,z\n1,2,\n")?), "line 2, column `z`: no value");
     fails(schema.targets(&csv("x,z\n1,2\n")?), "there is no column `y`");
+    // What other rows taught may not fit a number: an infinite target would be learned from.
+    let near = TableSchema::fit(&csv("x,y\n1,1\n2,1.001\n")?, &TableOptions::new().target("y").standardize_target(true))?;
+    fails(near.targets(&csv("x,y\n1,3e38\n")?), "line 2, column `y`: `3e38` is too far from the mean");
     Ok(())
 }
 

@@ -26,7 +26,7 @@ pub enum Smoothing {
 /// ```
 /// use unigrad_nn::metrics::{Bleu, Smoothing};
 /// let words = |text: &'static str| text.split(' ').collect::<Vec<_>>();
-/// let mut bleu = Bleu::default().smoothing(Smoothing::Exp);
+/// let mut bleu = Bleu::default().smoothing(Smoothing::Exp)?;
 /// bleu.update(&words("a b c d e"), &[words("a b c d f")])?;
 /// bleu.update(&words("to be"), &[words("or not to be"), words("to do")])?;
 /// assert!((bleu.value() - 0.691_441_569_283_882).abs() < 1e-9);
@@ -78,9 +78,17 @@ impl Bleu {
     }
 
     /// What becomes of lengths of which nothing is found.
-    pub fn smoothing(mut self, smoothing: Smoothing) -> Bleu {
+    ///
+    /// # Errors
+    /// The number that is added is not finite, or below 0.
+    pub fn smoothing(mut self, smoothing: Smoothing) -> Result<Bleu> {
+        if let Smoothing::Floor(x) | Smoothing::AddK(x) = smoothing
+            && !(x.is_finite() && x >= 0.0)
+        {
+            return Err(Error::argument(format!("BLEU is smoothed by {x}"), "use a finite number, 0 or above; 0.1 and 1 are usual"));
+        }
         self.smoothing = smoothing;
-        self
+        Ok(self)
     }
 
     /// Leaves lengths out that no text has, so that short sentences alone have a score: sacrebleu's `effective_order`.

@@ -217,6 +217,9 @@ pub(crate) fn rouge_l(candidate: Vec<String>, reference: Vec<String>) -> f64 {
     nn::rouge_l(&candidate, &reference)
 }
 
+/// What COCO's program prints, by name, and the average of each class.
+type Averages = (BTreeMap<&'static str, f64>, BTreeMap<i64, f64>);
+
 /// Mean average precision of boxes.
 #[pyclass(name = "MeanAveragePrecision", frozen)]
 pub(crate) struct PyMeanAveragePrecision(Mutex<nn::MeanAveragePrecision>);
@@ -264,7 +267,7 @@ impl PyMeanAveragePrecision {
     }
 
     /// What COCO's program prints, by name, and the average of each class.
-    fn value(&self, py: Python<'_>) -> PyResult<(BTreeMap<&'static str, f64>, BTreeMap<i64, f64>)> {
+    fn value(&self, py: Python<'_>) -> PyResult<Averages> {
         let value = py.released(|| self.lock().value()).or_raise(py)?;
         let named = BTreeMap::from([
             ("map", value.map),
