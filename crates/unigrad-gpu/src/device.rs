@@ -9,6 +9,7 @@
 mod block;
 mod hazards;
 mod library;
+mod recurrence;
 mod replay;
 mod sequence;
 mod status;
@@ -120,6 +121,8 @@ struct GpuExecutable<B: Backend> {
     library: Option<ByLibrary<B>>,
     /// The text of a user's program in the backend's own language, its only step.
     source: Option<Source>,
+    /// The kernel, if it can be part of a recurrence's step.
+    step: Option<Box<Kernel>>,
 }
 
 impl<B: Backend> fmt::Debug for GpuExecutable<B> {
@@ -311,6 +314,7 @@ impl<B: Backend> GpuDevice<B> {
             flows,
             library: None,
             source: None,
+            step: recurrence::can_be_step(kernel).then(|| Box::new(kernel.clone())),
         }
     }
 

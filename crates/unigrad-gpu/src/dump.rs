@@ -4,7 +4,10 @@
 //! Always: the regions and IR programs read back from it, since what stands between them are their comments.
 //! Never: changes what is compiled; a program that cannot be rendered says why in its source's place.
 
-use crate::{Lowered, ProgramArg};
+use crate::{
+    Lowered, ProgramArg,
+    lower::{ProgramLaunch, Recurrence},
+};
 use std::fmt::Write;
 use unigrad_device::{Config, tell};
 use unigrad_ir::{Dialect, Target, render};
@@ -14,6 +17,23 @@ use unigrad_kernel::Kernel;
 pub(crate) fn if_asked(device: &str, name: &str, kernel: &Kernel, lowered: &Lowered, target: &Target) {
     if Config::current_or_default().debug.kernels {
         tell(format_args!("{}", text(device, name, kernel, lowered, target)));
+    }
+}
+
+/// Prints the program for all steps of a recurrence if the settings ask for it.
+pub(crate) fn recurrence_if_asked(device: &str, [launches, times]: [usize; 2], recurrence: &Recurrence, target: &Target) {
+    let debug = Config::current_or_default().debug;
+    if !debug.plan && !debug.kernels {
+        return;
+    }
+    let ProgramLaunch { program, grid, .. } = &recurrence.launch;
+    let what = format!("; {device}: {times} steps of {launches} launches as one, grid {grid:?}");
+    if !debug.kernels {
+        return tell(format_args!("{what}"));
+    }
+    match render(program, target) {
+        Ok(source) => tell(format_args!("{what}\n{program}; {} {:?}\n{}", target.dialect.name(), source.options, source.text)),
+        Err(error) => tell(format_args!("{what}\n{program}; not rendered: {error}")),
     }
 }
 

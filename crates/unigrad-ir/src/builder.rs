@@ -64,6 +64,7 @@ impl Builder {
             body: Vec::new(),
             prefetch: None,
             at_once: None,
+            cluster: None,
         };
         Builder { program, blocks: vec![(Vec::new(), Constants::default())] }
     }
@@ -78,6 +79,11 @@ impl Builder {
     /// How many workgroups a compute unit should have room for at once.
     pub fn at_once(&mut self, workgroups: u32) {
         self.program.at_once = Some(workgroups);
+    }
+
+    /// Has so many neighbouring workgroups be there at the same time; see [`Program::cluster`].
+    pub fn cluster(&mut self, workgroups: u32) {
+        self.program.cluster = Some(workgroups);
     }
 
     /// The program.

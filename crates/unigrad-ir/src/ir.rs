@@ -404,6 +404,9 @@ pub struct Program {
     pub prefetch: Option<Prefetch>,
     /// How many workgroups a compute unit should have room for at once, where the compiler would give threads more registers otherwise.
     pub at_once: Option<u32>,
+    /// How many neighbouring workgroups along the grid's first axis are there at the same time, and can wait for each other
+    /// ([`Target::clusters`]); the grid has a multiple of them.
+    pub cluster: Option<u32>,
 }
 
 /// Memory that every workgroup reads first, whatever programs before it wrote: rows of a matrix without gaps, `rows` of them for each workgroup in

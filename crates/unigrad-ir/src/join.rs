@@ -13,7 +13,12 @@ use unigrad_scalar::{BinaryOp, DType};
 pub fn join(name: &str, programs: &[&Program]) -> Option<Program> {
     let block = programs.first()?.block;
     let fits = |program: &&Program| {
-        program.block == block && !program.has_raw() && program.prefetch.is_none() && program.at_once.is_none() && !program.is_too_deep()
+        program.block == block
+            && !program.has_raw()
+            && program.prefetch.is_none()
+            && program.at_once.is_none()
+            && program.cluster.is_none()
+            && !program.is_too_deep()
     };
     if !programs.iter().all(fits) {
         return None;

@@ -96,6 +96,15 @@ impl Target {
         }
     }
 
+    /// Workgroups at most that a device can have at the same time, so that they may wait for each other ([`crate::Program::cluster`]); 0 where there is no
+    /// such thing. NVIDIA GPUs since Hopper take 8 everywhere:
+    /// <https://docs.nvidia.com/cuda/cuda-c-programming-guide/#thread-block-clusters>.
+    pub fn clusters(&self) -> u32 {
+        let digits: String = self.arch.chars().filter(char::is_ascii_digit).collect();
+        let is_new = digits.parse::<u32>().is_ok_and(|capability| capability >= 90);
+        if self.dialect == Dialect::Cuda && is_new { 8 } else { 0 }
+    }
+
     /// Whether an index at run time into a table of parameters costs no more than one into memory. OpenCL C has no arrays of buffers: there
     /// an index chooses among all entries, so that fewer such choices are better, and comparing with every entry is better than several.
     pub fn indexes_tables(&self) -> bool {

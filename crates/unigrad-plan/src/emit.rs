@@ -612,6 +612,11 @@ impl<'a> Emitter<'a> {
         let mut from = Coords::new();
         for ((axis, coord), size) in axes.iter().zip(coords).zip(&shape) {
             let mut at = coord.clone().plus_const(-(axis.lo as i64));
+            // Nothing of `x` is read, and kernels that differ in where it would be are one.
+            let last = size.saturating_sub(1).saturating_mul(axis.interior.saturating_add(1));
+            if at.range(&self.sizes).is_some_and(|(min, max)| max < 0 || usize::try_from(min).is_ok_and(|min| min > last)) {
+                return Ok(self.literal(fill));
+            }
             if *axis == PadAxis::default() {
                 from.push(at);
                 continue;

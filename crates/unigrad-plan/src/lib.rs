@@ -2,7 +2,7 @@
 //!
 //! In: live expressions ([`Capture`]). Out: a [`Plan`]: kernels, what each is called on, and where everything lives.
 //! The way: `capture` (walk, key) → `build` (composites apart, loops step by step in `unroll`, duplicates gone; `commit`: assignments guarded) → `step_sums`, `transpose` (cheaper forms) → `fuse`
-//! (clusters) → `lower` with `emit` (kernels) → `relayout`, `copies` (results where their readers want them) → `group` (equal maps together) → `memory` (offsets), within a `limit` by `chunks` (wide rows) and `again` (launches that run twice) → `peak`.
+//! (clusters) → `lower` with `emit` (kernels) → `relayout`, `copies` (results where their readers want them) → `group` (equal maps together) → `memory` (offsets; `bases`: arguments begin where they are read), within a `limit` by `chunks` (wide rows) and `again` (launches that run twice) → `peak`.
 //! Always: the same graph gives the same plan; what cannot happen is an error (`internal`), never a default. Never: runs anything, or knows what device the plan is for.
 
 #![warn(clippy::wildcard_enum_match_arm)]
@@ -11,6 +11,7 @@ mod affine;
 mod again;
 mod ancestors;
 mod arena;
+mod bases;
 mod build;
 mod cache;
 mod channels_last;

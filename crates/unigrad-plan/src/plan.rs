@@ -10,7 +10,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::sink::{self, Sunk};
-use crate::{build, copies, fuse, group, in_place, join, lower, physical, relayout, step_sums, transpose};
+use crate::{bases, build, copies, fuse, group, in_place, join, lower, physical, relayout, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -173,7 +173,8 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
     let Placed { unplaced, layout, again, chunks } = laid_out(unplaced(capture, options)?, &capture.donatable, options)?;
     let Unplaced { ir, outputs, checks, launches, .. } = unplaced;
-    let planned = place(&ir, &launches, &layout)?;
+    let mut planned = place(&ir, &launches, &layout)?;
+    bases::rewrite(&mut planned);
     let peak = peak::of(&ir, &launches, &outputs, &layout)?;
     let mut first_of: FxHashMap<u32, u32> = FxHashMap::default();
     let outputs = outputs.iter().enumerate().map(|(at, id)| *first_of.entry(*id).or_insert(at as u32)).collect();

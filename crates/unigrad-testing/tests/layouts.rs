@@ -87,6 +87,16 @@ fn gates_are_written_side_by_side() {
     assert!(whole.arena <= cut.arena.next_multiple_of(1 << 12), "{} bytes, {}", whole.arena, cut.arena);
 }
 
+/// All steps but the outermost ones are launches of the same kernels: what they read of a sequence is told by where their arguments begin.
+#[test]
+fn kernels_of_steps_are_few() {
+    let device = Device::open("cpu").unwrap();
+    let plan = planned(&recurrent(16, &device));
+    let kernels: std::collections::HashSet<&Kernel> = plan.launches.iter().map(|launch| &launch.kernel).collect();
+    let (steps, others) = (2 * STEPS, 14);
+    assert!(plan.launches.len() > steps + 4 && kernels.len() <= others, "{} kernels\n{plan}", kernels.len());
+}
+
 #[test]
 fn attention_lies_by_positions_for_a_product() {
     let device = Device::open("cpu").unwrap();

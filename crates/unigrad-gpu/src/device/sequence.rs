@@ -9,15 +9,17 @@
 use super::{
     GpuDevice, GpuExecutable, NOTHING, block,
     block::Filling,
-    lock,
+    lock, param_dtype,
+    recurrence::Found,
     replay::{Node, Replaying},
 };
 use crate::{
     Backend, BlockWord, Bound, Part, ProgramArg, Range,
     faults::Faults,
-    lower::ProgramLaunch,
+    lower::{ProgramLaunch, Recurrence},
     taints::{LaunchId, Outcome, Traced},
 };
+use smallvec::SmallVec;
 use std::{
     any::Any,
     ops,
@@ -26,7 +28,7 @@ use std::{
         atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
-use unigrad_device::{At, Error, Launch, Prepared, Ran, Run, Stopped};
+use unigrad_device::{At, Config, Error, Launch, Prepared, Ran, Replay, Run, Stopped};
 use unigrad_ir::Param;
 use unigrad_scalar::DType;
 
@@ -48,6 +50,8 @@ pub(super) struct Steps<B: Backend> {
     patches: Patches,
     n_entries: usize,
     n_words: usize,
+    /// Launches that are one: of their step, the program for all of them.
+    recurrences: Vec<Recurrence>,
     /// Whether the backend's library has refused a launch.
     refused: AtomicBool,
     /// Parameters as the last run left them.
@@ -245,6 +249,29 @@ impl Patches {
     }
 }
 
+/// What a launch does to the flow of errors.
+fn traced_of<'a, B: Backend>(program: &'a GpuExecutable<B>, launch: &Launch) -> Traced<'a> {
+    let range = |at: &At| Range { handle: at.entry as u64, offset: at.offset, len: at.len };
+    Traced {
+        begins: launch.begins.iter().map(range).collect(),
+        args: launch.args.iter().map(range).collect(),
+        flows: &program.flows,
+        reports: program.reports,
+    }
+}
+
+impl<B: Backend> Steps<B> {
+    /// Whether launches that are one may be so in a run.
+    fn recurs(&self, run: &Run<'_>) -> bool {
+        if self.recurrences.is_empty() {
+            return true;
+        }
+        let table: SmallVec<[Range; 16]> =
+            run.table.iter().map(|slice| Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }).collect();
+        Config::current_or_default().replay != Replay::Off && self.recurrences.iter().all(|recurrence| recurrence.fits(&table))
+    }
+}
+
 /// The parameters of a step that are memory which others may touch, and whether it writes there. Words for reports belong to a launch each, and the
 /// parameter block is written before a run.
 fn touched(step: &ProgramLaunch) -> Vec<(usize, bool)> {
@@ -281,15 +308,28 @@ impl<B: Backend> GpuDevice<B> {
             patches: Patches::default(),
             n_entries: 0,
             n_words: 0,
+            recurrences: Vec::new(),
             refused: AtomicBool::new(false),
             state: Mutex::default(),
         };
         let mut state = State::default();
         let mut traced = Vec::with_capacity(launches.len());
         let mut taken = Vec::new();
-        for launch in launches {
+        let mut found = self.recurrences(launches).into_iter().peekable();
+        let mut rest = 0;
+        for (number, launch) in launches.iter().enumerate() {
             let Some(program) = launch.program.as_any().downcast_ref::<GpuExecutable<B>>() else { return Ok(Box::new(())) };
             let first = prepared.modules.len();
+            if let Some(found) = found.next_if(|found| found.launches.start == number) {
+                rest = found.launches.end;
+                self.prepare_recurrence(found, program, launch, &mut prepared, &mut state)?;
+            }
+            if number < rest {
+                let steps = first..prepared.modules.len();
+                prepared.launches.push(PreparedStep { name: program.name.clone(), reports: None, library: None, steps });
+                traced.push(traced_of(program, launch));
+                continue;
+            }
             if program.reports {
                 prepared.patches.slots.push(Vec::new());
             }
@@ -329,13 +369,7 @@ impl<B: Backend> GpuDevice<B> {
                 library,
                 steps,
             });
-            let range = |at: &At| Range { handle: at.entry as u64, offset: at.offset, len: at.len };
-            traced.push(Traced {
-                begins: launch.begins.iter().map(range).collect(),
-                args: launch.args.iter().map(range).collect(),
-                flows: &program.flows,
-                reports: program.reports,
-            });
+            traced.push(traced_of(program, launch));
         }
         let places = launches.iter().flat_map(|launch| launch.args.iter().chain(&launch.begins));
         prepared.n_entries = places.map(|at| at.entry + 1).max().unwrap_or(0);
@@ -357,6 +391,32 @@ impl<B: Backend> GpuDevice<B> {
         state.block_words = vec![0; prepared.n_block];
         prepared.state = Mutex::new(state);
         Ok(Box::new(prepared))
+    }
+
+    /// The program for all launches of a recurrence, as the step of its first one.
+    fn prepare_recurrence(
+        &self,
+        Found { recurrence, module, .. }: Found<B>,
+        program: &GpuExecutable<B>,
+        launch: &Launch,
+        prepared: &mut Steps<B>,
+        state: &mut State,
+    ) -> Result<(), Error> {
+        let step = prepared.modules.len();
+        let args = recurrence.args.iter().map(|moving| At { entry: moving.entry, offset: moving.first, len: moving.len }).collect();
+        let launch = Launch { args, scalars: Vec::new(), begins: Vec::new(), ..launch.clone() };
+        let ProgramLaunch { program: all, grid, args } = &recurrence.launch;
+        let mut bound = Vec::with_capacity(args.len());
+        for (parameter, (arg, param)) in args.iter().zip(&all.params).enumerate() {
+            let place = Parameter { step, parameter, element: 0 };
+            bound.push(self.parameter(program, &launch, (arg, param_dtype(param)), (place, 0), &mut prepared.patches)?);
+        }
+        state.bound.push(bound);
+        prepared.modules.push((module, *grid));
+        prepared.touches.push((touched(&recurrence.launch), fills(self.target.compute_units, *grid)));
+        prepared.nodes.push(Node::ProgramLaunch(step));
+        prepared.recurrences.push(recurrence);
+        Ok(())
     }
 
     /// A parameter as far as it is known, and what is to be written there when a run brings it.
@@ -425,8 +485,11 @@ impl<B: Backend> GpuDevice<B> {
     /// Runs a sequence, or a part of one.
     pub(super) fn run_steps(&self, run: &Run<'_>) -> Result<Ran, Stopped> {
         let steps = (run.prepared as &dyn Any).downcast_ref::<Steps<B>>();
-        let whole =
-            |steps: &&Steps<B>| run.is_whole() && !steps.refused.load(Relaxed) && steps.n_reporting < lock(&self.shared.faults).n_slots();
+        let whole = |steps: &&Steps<B>| {
+            let is_refused = || steps.refused.load(Relaxed);
+            let has_room = || steps.n_reporting < lock(&self.shared.faults).n_slots();
+            run.is_whole() && !is_refused() && has_room() && steps.recurs(run)
+        };
         match steps.filter(whole) {
             Some(steps) => self.run_whole(run, steps),
             None => run.one_by_one(self),

@@ -14,6 +14,7 @@ mod max_pool;
 mod native;
 mod norms;
 mod philox;
+mod recurrence;
 mod region;
 mod running;
 mod scan;
@@ -23,6 +24,7 @@ mod sort;
 
 pub(crate) use contract::{ConvolutionPlaces, Factor, Places, convolutions, library};
 pub(crate) use norms::{NormPlaces, norm};
+pub(crate) use recurrence::{MOST_ROWS as MOST_RECURRENT_ROWS, Moving, Recurrence, Repeated, recurrence};
 pub(crate) use signature::{IndexError, ScalarTable, Signature};
 
 use unigrad_ir::{Program, Target};

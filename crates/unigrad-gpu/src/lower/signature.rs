@@ -16,6 +16,8 @@ pub(crate) struct Signature {
     args: Vec<ProgramArg>,
     index_error: Option<IndexError>,
     in_block: bool,
+    /// Whether arguments may be of memory that the program writes by another one.
+    is_shared: bool,
     block: Option<Block>,
 }
 
@@ -75,12 +77,17 @@ pub(crate) struct IndexError {
 
 impl Signature {
     pub(crate) fn new(name: &str, block: [u32; 3]) -> Signature {
-        Signature { b: Builder::new(name, block), args: Vec::new(), index_error: None, in_block: false, block: None }
+        Signature { b: Builder::new(name, block), args: Vec::new(), index_error: None, in_block: false, is_shared: false, block: None }
     }
 
     /// Has what follows as the target wants it: to be called before scalars are declared, which are passed by value otherwise.
     pub(crate) fn made_for(&mut self, target: &Target) {
         self.in_block = target.scalars_in_block;
+    }
+
+    /// Has arguments that are written from now on be memory which other workgroups write, and other arguments may be: what is read there is what is there by then.
+    pub(crate) fn memory_is_shared(&mut self) {
+        self.is_shared = true;
     }
 
     /// Where a word is in the block, with its parameter.
@@ -109,7 +116,11 @@ impl Signature {
     /// The kernel's buffer argument `at`.
     pub(crate) fn arg(&mut self, name: &str, at: usize, arg: &Arg) -> Place {
         self.args.push(ProgramArg::Arg(at));
-        if arg.write { self.b.buffer_mut(name, arg.dtype) } else { self.b.buffer(name, arg.dtype) }
+        match (arg.write, self.is_shared) {
+            (true, true) => self.b.buffer_atomic(name, arg.dtype),
+            (true, false) => self.b.buffer_mut(name, arg.dtype),
+            (false, _) => self.b.buffer(name, arg.dtype),
+        }
     }
 
     /// Scratch buffer `at` of the kernel.

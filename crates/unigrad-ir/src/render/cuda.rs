@@ -14,7 +14,7 @@ pub(super) const CUDA: Language = Language {
     // Fused multiply-adds only where the program says so.
     options: &["-fmad=false"],
     function: "static __device__ __forceinline__",
-    entry: "extern \"C\" __global__ void __launch_bounds__({i}) {n}",
+    entry: "extern \"C\" __global__ void __launch_bounds__({i}) {c}{n}",
     params: Params {
         read: "const {t}* __restrict__ {n}",
         write: "{t}* __restrict__ {n}",
@@ -36,6 +36,7 @@ pub(super) const CUDA: Language = Language {
     helpers_for: SINCE_SM_80,
     wait: |target| if compute_capability(target) >= 90 { WAIT } else { &[] },
     at_once: true,
+    cluster: "__cluster_dims__({i}, 1, 1) ",
     prefetch: Some(PrefetchWords { line: 128, text: PREFETCH }),
     atomics: &[
         (AtomicOp::Add, "atomicAdd(({t}*)({p}), {v})", "="),

@@ -61,6 +61,7 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, ParseError> {
                 body: Vec::new(),
                 prefetch: None,
                 at_once: None,
+                cluster: None,
             },
             names: HashMap::new(),
             order: Vec::new(),
@@ -274,6 +275,11 @@ impl Parser<'_> {
             self.lines.push(self.place_now().0);
             self.at += 1;
             self.program.at_once = Some(self.number("a number of workgroups")?);
+        }
+        if matches!(self.peek(), Kind::Word(word) if word == "cluster") {
+            self.lines.push(self.place_now().0);
+            self.at += 1;
+            self.program.cluster = Some(self.number("a number of workgroups")?);
         }
         self.program.body = self.statements()?;
         Ok(())

@@ -48,6 +48,9 @@ impl Display for Program {
         if let Some(workgroups) = self.at_once {
             writeln!(f, "    at_once {workgroups}")?;
         }
+        if let Some(workgroups) = self.cluster {
+            writeln!(f, "    cluster {workgroups}")?;
+        }
         block(self, &self.body, 1, f)?;
         f.write_str("}\n")
     }

@@ -60,6 +60,9 @@ impl Generator {
         if seed.is_multiple_of(5) {
             generator.b.at_once(seed as u32);
         }
+        if seed.is_multiple_of(7) {
+            generator.b.cluster(seed as u32);
+        }
         generator.b.finish()
     }
 

@@ -113,6 +113,15 @@ impl Checker<'_> {
                 self.error(At::Line, cause, format!("ask for 1 at least, and for {MOST_AT_ONCE} threads at most"));
             }
         }
+        if let Some(workgroups) = program.cluster {
+            self.next_line();
+            self.statement = lines.next().unwrap_or_default().trim().to_owned();
+            let most = target.clusters();
+            if workgroups == 0 || workgroups > most {
+                let cause = format!("a cluster of {workgroups} workgroups, the target takes up to {most}");
+                self.error(At::Line, cause, "let workgroups meet between launches instead");
+            }
+        }
     }
 
     fn name(&mut self, name: &str, names: &[&str]) {

@@ -35,6 +35,7 @@ pub(crate) use convolve::{Places as ConvolutionPlaces, convolutions};
 pub(crate) use inside::Factor;
 pub(crate) use library::{Places, library};
 use problem::Problem;
+pub(super) use sink::axes;
 use tile::{Parts, Shape};
 use unigrad_ir::Target;
 use unigrad_kernel::Contract;

@@ -161,7 +161,7 @@ impl Epilogue<'_> {
 }
 
 /// A linear index (`U32`) as one per dimension.
-fn axes(b: &mut Builder, linear: Value, sizes: impl DoubleEndedIterator<Item = usize>) -> SmallVec<[Value; 6]> {
+pub(in crate::lower) fn axes(b: &mut Builder, linear: Value, sizes: impl DoubleEndedIterator<Item = usize>) -> SmallVec<[Value; 6]> {
     let mut rest = linear;
     let sizes: SmallVec<[usize; 6]> = sizes.collect();
     let outermost = sizes.iter().position(|size| *size > 1);

@@ -9,4 +9,5 @@ pub(super) mod copies;
 pub(super) mod hopper_gradients;
 pub(super) mod mma_sync;
 pub(super) mod narrow;
+pub(super) mod resident;
 pub(super) mod wgmma;

@@ -18,7 +18,7 @@ pub(super) fn counter(n: usize) -> DType {
 }
 
 /// A linear row-major index taken apart along `extents`.
-pub(super) fn unravel(b: &mut Builder, linear: Value, extents: &[usize]) -> Vec<Value> {
+pub(in crate::lower) fn unravel(b: &mut Builder, linear: Value, extents: &[usize]) -> Vec<Value> {
     let mut rest = linear;
     let mut axes = vec![linear; extents.len()];
     for (axis, extent) in extents.iter().enumerate().rev() {

@@ -27,6 +27,7 @@ mod tile;
 mod written;
 
 pub(crate) use body::Body;
+pub(super) use map::unravel;
 pub(super) use schedule::workgroup;
 
 use super::{Lowered, ProgramArg, Unsupported};

@@ -109,6 +109,8 @@ pub(in crate::render) struct Language {
     pub(in crate::render) wait: fn(&Target) -> &'static [&'static str],
     /// Whether the entry's `{i}` may be followed by how many workgroups should fit a compute unit.
     pub(in crate::render) at_once: bool,
+    /// What stands in the place of `{c}` in the entry where `{i}` workgroups are there at the same time.
+    pub(in crate::render) cluster: &'static str,
     /// How it asks for memory before it waits, if it can.
     pub(in crate::render) prefetch: Option<PrefetchWords>,
     /// A shared array: `{t}`, `{n}`, `{i}` elements.
@@ -202,6 +204,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
     helpers_for: |_| &[],
     wait: |_| &[],
     at_once: false,
+    cluster: "",
     prefetch: None,
     atomics: &[],
     compare_exchange: ["", ""],

@@ -82,7 +82,15 @@ pub(super) fn render(program: &Program, target: &Target, language: &'static Lang
         Some(workgroups) if language.at_once => format!("{}, {workgroups}", program.threads()),
         _ => program.threads().to_string(),
     };
-    let head = language.entry.replace("{n}", &entry).replace("{i}", &bounds).replace("{x}", &x).replace("{y}", &y).replace("{z}", &z);
+    let cluster = program.cluster.map(|workgroups| language.cluster.replace("{i}", &workgroups.to_string())).unwrap_or_default();
+    let head = language
+        .entry
+        .replace("{c}", &cluster)
+        .replace("{n}", &entry)
+        .replace("{i}", &bounds)
+        .replace("{x}", &x)
+        .replace("{y}", &y)
+        .replace("{z}", &z);
     let mut text = language.header.to_owned();
     writer.headers.iter().for_each(|header| text.push_str(header));
     for (dtype, name) in language.types {
