@@ -1,7 +1,7 @@
 //! Memory: places, loads and stores of numbers and vectors, atomic operations.
 
 use super::{Vectors, Writer, helpers::unsigned, identifier, param_name, stored};
-use crate::{AtomicOp, Op, Param, Place, Stmt, Type, Value};
+use crate::{AtomicOp, Param, Place, Stmt, Type, Value};
 use unigrad_scalar::DType;
 
 impl Writer<'_> {
@@ -37,7 +37,9 @@ impl Writer<'_> {
     fn element(&self, place: Place, index: Value) -> String {
         match place {
             Place::Local(at) if self.program.locals[at as usize].len == 1 => self.pointer(place),
-            _ => format!("{}[{}]", self.pointer(place), self.offset(place, index)),
+            Place::Param(_) | Place::Table(..) | Place::Shared(_) | Place::Local(_) => {
+                format!("{}[{}]", self.pointer(place), self.offset(place, index))
+            }
         }
     }
 
@@ -50,7 +52,8 @@ impl Writer<'_> {
         };
         match place {
             Place::Param(at) => has_words && matches!(self.program.params[at as usize], Param::Buffer { atomic: true, .. }),
-            _ => false,
+            // No atomics work on tables and the thread's own; those on shared arrays have barriers between them and the rest.
+            Place::Table(..) | Place::Shared(_) | Place::Local(_) => false,
         }
     }
 
@@ -265,18 +268,17 @@ impl Writer<'_> {
         }
     }
 
-    /// A value stored to a local array, by which a fragment's layout is known.
-    pub(super) fn first_stored(&self, local: u32) -> Option<Value> {
-        fn find(block: &[Stmt], local: u32, known: &dyn Fn(Value) -> bool) -> Option<Value> {
+    /// The first answer about a value that is stored to a local array.
+    pub(super) fn find_stored<T>(&self, local: u32, about: &mut dyn FnMut(Value) -> Option<T>) -> Option<T> {
+        fn find<T>(block: &[Stmt], local: u32, about: &mut dyn FnMut(Value) -> Option<T>) -> Option<T> {
             block.iter().find_map(|stmt| match stmt {
-                Stmt::Store { place: Place::Local(at), value, .. } if *at == local && known(*value) => Some(*value),
-                Stmt::If { then, otherwise, .. } => find(then, local, known).or_else(|| find(otherwise, local, known)),
-                Stmt::For { body, .. } => find(body, local, known),
-                Stmt::While { check, body, .. } => find(check, local, known).or_else(|| find(body, local, known)),
-                _ => None,
+                Stmt::Store { place: Place::Local(at), value, .. } if *at == local => about(*value),
+                Stmt::If { then, otherwise, .. } => find(then, local, about).or_else(|| find(otherwise, local, about)),
+                Stmt::For { body, .. } => find(body, local, about),
+                Stmt::While { check, body, .. } => find(check, local, about).or_else(|| find(body, local, about)),
+                Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier | Stmt::Raw(_) => None,
             })
         }
-        let loaded = |value: Value| matches!(self.program.insts[value.index()].op, Op::FragmentLoad { .. });
-        find(&self.program.body, local, &loaded).or_else(|| find(&self.program.body, local, &|_| true))
+        find(&self.program.body, local, about)
     }
 }
