@@ -100,47 +100,43 @@ impl Writer<'_> {
         self.line(&text);
     }
 
-    /// Whether a factor's fragment was loaded column by column, also where it went through a local array.
+    /// Whether a factor's fragment was loaded column by column, also where it went through arrays of the thread.
     pub(in crate::render) fn is_transposed(&self, value: Value) -> bool {
-        self.is_loaded_transposed(value, &mut Vec::new()) == Some(true)
-    }
-
-    /// Whether it was; `None` where it was not loaded. Each of the arrays is looked through once.
-    fn is_loaded_transposed(&self, value: Value, arrays: &mut Vec<u32>) -> Option<bool> {
-        match self.program.insts[value.index()].op {
-            Op::FragmentLoad { transposed, .. } => Some(transposed),
-            Op::Load(Place::Local(at), _) => {
-                if arrays.contains(&at) {
-                    return None;
+        let (mut left, mut arrays) = (vec![value], Vec::new());
+        while let Some(value) = left.pop() {
+            match self.program.insts[value.index()].op {
+                Op::FragmentLoad { transposed, .. } => return transposed,
+                Op::Load(Place::Local(at), _) if !arrays.contains(&at) => {
+                    arrays.push(at);
+                    left.extend(self.stored_to(at).into_iter().rev());
                 }
-                arrays.push(at);
-                self.find_stored(at, &mut |stored| self.is_loaded_transposed(stored, arrays))
+                // What is filled with one number is the same either way, and only sums are computed.
+                Op::Const(_)
+                | Op::Scalar(_)
+                | Op::TableScalar(..)
+                | Op::Thread(_)
+                | Op::Group(_)
+                | Op::GroupCount(_)
+                | Op::Lane
+                | Op::Counter
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::MulHi(..)
+                | Op::Select(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Load(..)
+                | Op::Compose(_)
+                | Op::Extract(..)
+                | Op::Atomic(..)
+                | Op::CompareExchange(..)
+                | Op::Subgroup(..)
+                | Op::FragmentFill(_)
+                | Op::FragmentMma(..)
+                | Op::Raw(_) => {}
             }
-            // What is filled with one number is the same either way, and only sums are computed.
-            Op::Const(_)
-            | Op::Scalar(_)
-            | Op::TableScalar(..)
-            | Op::Thread(_)
-            | Op::Group(_)
-            | Op::GroupCount(_)
-            | Op::Lane
-            | Op::Counter
-            | Op::Unary(..)
-            | Op::Binary(..)
-            | Op::Fma(..)
-            | Op::MulHi(..)
-            | Op::Select(..)
-            | Op::Cast(_)
-            | Op::Bitcast(_)
-            | Op::Load(..)
-            | Op::Compose(_)
-            | Op::Extract(..)
-            | Op::Atomic(..)
-            | Op::CompareExchange(..)
-            | Op::Subgroup(..)
-            | Op::FragmentFill(_)
-            | Op::FragmentMma(..)
-            | Op::Raw(_) => None,
         }
+        false
     }
 }

@@ -1,7 +1,7 @@
 //! Memory: places, loads and stores of numbers and vectors, atomic operations.
 
 use super::{Vectors, Writer, helpers::unsigned, identifier, param_name, stored};
-use crate::{AtomicOp, Param, Place, Stmt, Type, Value};
+use crate::{AtomicOp, Param, Place, Stmt, Type, Value, render::each_stmt};
 use unigrad_scalar::DType;
 
 impl Writer<'_> {
@@ -268,17 +268,16 @@ impl Writer<'_> {
         }
     }
 
-    /// The first answer about a value that is stored to a local array.
-    pub(super) fn find_stored<T>(&self, local: u32, about: &mut dyn FnMut(Value) -> Option<T>) -> Option<T> {
-        fn find<T>(block: &[Stmt], local: u32, about: &mut dyn FnMut(Value) -> Option<T>) -> Option<T> {
-            block.iter().find_map(|stmt| match stmt {
-                Stmt::Store { place: Place::Local(at), value, .. } if *at == local => about(*value),
-                Stmt::If { then, otherwise, .. } => find(then, local, about).or_else(|| find(otherwise, local, about)),
-                Stmt::For { body, .. } => find(body, local, about),
-                Stmt::While { check, body, .. } => find(check, local, about).or_else(|| find(body, local, about)),
-                Stmt::Let(_) | Stmt::Store { .. } | Stmt::FragmentStore { .. } | Stmt::Barrier | Stmt::Raw(_) => None,
-            })
-        }
-        find(&self.program.body, local, about)
+    /// The values that are stored to a local array, in order.
+    pub(super) fn stored_to(&self, local: u32) -> Vec<Value> {
+        let mut values = Vec::new();
+        each_stmt(&self.program.body, &mut |stmt| {
+            if let Stmt::Store { place: Place::Local(at), value, .. } = stmt
+                && *at == local
+            {
+                values.push(*value);
+            }
+        });
+        values
     }
 }

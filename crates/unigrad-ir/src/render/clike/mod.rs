@@ -309,7 +309,7 @@ impl Writer<'_> {
         for at in 0..self.program.locals.len() {
             let array = &self.program.locals[at];
             let name = format!("l{at}_{}", identifier(&array.name));
-            let stored_in = self.find_stored(at as u32, &mut Some).unwrap_or(Value(0));
+            let stored_in = self.stored_to(at as u32).first().copied().unwrap_or(Value(0));
             let ty = self.type_name(stored_in, array.ty);
             if array.len == 1 {
                 self.line(&format!("{ty} {name};"));
