@@ -71,6 +71,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("libraries do not panic", panics),
     ("what guards a result is checked in every build", guards),
     ("the planner has no default for what cannot happen", defaults),
+    ("a forgotten case does not compile", forgotten_cases),
     ("every file says what it is for", headers),
     ("every layer and loss has an example", examples),
     ("a word names one type", one_meaning),
@@ -248,6 +249,28 @@ fn defaults() -> Verdict {
 
 fn default_in(line: &Line) -> Option<&'static str> {
     DEFAULTS.iter().copied().find(|default| line.bare.contains(default))
+}
+
+/// Crates that match ops, kernels and instructions; all drivers do.
+const WITHOUT_WILDCARDS: &[&str] =
+    &["unigrad-scalar", "unigrad-graph", "unigrad-kernel", "unigrad-ir", "unigrad-device", "unigrad-gpu", "unigrad-plan", "unigrad-tensor"];
+const NO_WILDCARDS: &str = "warn(clippy::wildcard_enum_match_arm)";
+
+/// A case that is new must be decided upon wherever the enum is matched: clippy refuses an arm that takes whatever is left.
+fn forgotten_cases() -> Verdict {
+    let mut offences = Vec::new();
+    for of in source::crates()?.iter().filter(|of| WITHOUT_WILDCARDS.contains(&of.name.as_str()) || is_driver(of)) {
+        let path = format!("{}/src/lib.rs", of.folder);
+        let text = std::fs::read_to_string(source::root().join(&path)).map_err(|error| format!("{path}: {error}"))?;
+        if !is_linted(&text) {
+            offences.push(format!("{path}: say `#![{NO_WILDCARDS}]` for the whole crate"));
+        }
+    }
+    Ok(offences)
+}
+
+fn is_linted(text: &str) -> bool {
+    source::lines(text).iter().any(|line| line.bare.starts_with("#![") && line.bare.contains(NO_WILDCARDS))
 }
 
 fn headers() -> Verdict {
@@ -467,6 +490,19 @@ mod tests {
         assert_eq!(found("y.map_or(0, |x| x)"), Some(".map_or(0,"));
         for good in ["// y.unwrap_or(0)", "\".unwrap_or(\"", "y.unwrap_or_else(|| fail())", "y.ok_or(0)?", "y.is_none_or(|x| x > 0)"] {
             assert_eq!(found(good), None, "{good}");
+        }
+    }
+
+    #[test]
+    fn a_forgotten_case_does_not_compile() {
+        assert_tidy(forgotten_cases);
+        for good in
+            ["//! Ops.\n\n#![warn(clippy::wildcard_enum_match_arm)]\n", "#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]"]
+        {
+            assert!(is_linted(good), "{good}");
+        }
+        for bad in ["mod a;", "// #![warn(clippy::wildcard_enum_match_arm)]", "#[warn(clippy::wildcard_enum_match_arm)]\nmod a;"] {
+            assert!(!is_linted(bad), "{bad}");
         }
     }
 

@@ -4,6 +4,8 @@
 //! Always: a driver is found through its [`Driver`] in the list it was registered with; the CPU is a driver like any other.
 //! Never: names a backend, knows a tensor or a graph, or panics because of a device.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod ability;
 mod background;
 mod budget;

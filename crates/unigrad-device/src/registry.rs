@@ -235,9 +235,9 @@ impl Device {
     /// The device that `UNIGRAD_DEVICE` names, if it names one; else the machine's best that is not a software implementation.
     pub fn best() -> Result<Device, Error> {
         if let Some(name) = Config::current()?.device.as_ref().filter(|name| !name.trim().eq_ignore_ascii_case(AUTO)) {
-            return Device::open(name).map_err(|error| match error {
-                Error::NotAvailable { asked, cause, help } => refuse(&format!("UNIGRAD_DEVICE={asked}"), cause, help),
-                other => other,
+            return Device::open(name).map_err(|error| {
+                let Error::NotAvailable { asked, cause, help } = error else { return error };
+                refuse(&format!("UNIGRAD_DEVICE={asked}"), cause, help)
             });
         }
         Device::select(&Preference::default())

@@ -323,7 +323,16 @@ impl<B: Backend> GpuDevice<B> {
         let name = match kernel {
             Kernel::Region(region) => region.name.clone(),
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
-            other => other.kind().to_owned(),
+            Kernel::Custom(custom) => custom.program.name.clone(),
+            Kernel::Joined(_)
+            | Kernel::Contract(_)
+            | Kernel::Attention(_)
+            | Kernel::AttentionGrad(_)
+            | Kernel::Scan(_)
+            | Kernel::Scatter(_)
+            | Kernel::ArgSort(_)
+            | Kernel::TopK(_)
+            | Kernel::MaxPool(_) => kernel.kind().to_owned(),
         };
         let (lowered, modules) = self.lower(kernel, &name, &self.target)?;
         let (lowered, modules) = self.with_more_occupancy(kernel, &name, lowered, modules);
@@ -357,7 +366,16 @@ impl<B: Backend> GpuDevice<B> {
         let is_map = match kernel {
             Kernel::Region(region) => region.n_parallel == region.axes.len(),
             Kernel::Grouped(grouped) => grouped.region.n_parallel == grouped.region.axes.len(),
-            _ => false,
+            Kernel::Joined(_)
+            | Kernel::Contract(_)
+            | Kernel::Attention(_)
+            | Kernel::AttentionGrad(_)
+            | Kernel::Scan(_)
+            | Kernel::Scatter(_)
+            | Kernel::ArgSort(_)
+            | Kernel::TopK(_)
+            | Kernel::MaxPool(_)
+            | Kernel::Custom(_) => false,
         };
         let occupancy = |modules: &[Arc<B::Module>]| {
             modules.iter().map(|module| self.backend.occupancy(module)).min_by(|a, b| a.partial_cmp(b).unwrap_or(Equal))
@@ -434,7 +452,13 @@ impl<B: Backend> GpuDevice<B> {
             Error::OutOfMemory { .. } | Error::Launch { .. } | Error::Copy { .. } => {
                 Error::Interrupted { device: self.name.clone(), kernel: kernel.to_owned(), cause: error.to_string() }
             }
-            error => error,
+            Error::NotAvailable { .. }
+            | Error::Compile { .. }
+            | Error::Interrupted { .. }
+            | Error::Cancelled { .. }
+            | Error::IndexOutOfRange { .. }
+            | Error::OtherProcess { .. }
+            | Error::DeviceLost { .. } => error,
         }
     }
 

@@ -4,6 +4,8 @@
 //! Always: one lowering for every dialect; what a target lacks is decided from its [`unigrad_ir::Target`], never from its name.
 //! Never: loads a library, or knows which backends there are.
 
+#![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
+
 mod backend;
 mod cache;
 mod convolution;
@@ -11,7 +13,6 @@ mod deep_stack;
 mod device;
 mod dump;
 mod faults;
-#[cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 pub mod lower;
 mod norm;
 mod product;

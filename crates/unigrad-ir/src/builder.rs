@@ -253,10 +253,7 @@ impl Builder {
 
     /// The constant that a value is, if it is one.
     pub fn as_constant(&self, value: Value) -> Option<Literal> {
-        match self.program.insts[value.index()].op {
-            Op::Const(literal) => Some(literal),
-            _ => None,
-        }
+        if let Op::Const(literal) = self.program.insts[value.index()].op { Some(literal) } else { None }
     }
 
     /// Index of the thread in its workgroup.
@@ -459,7 +456,7 @@ impl Builder {
     pub fn extract(&mut self, vector: Value, lane: u8) -> Value {
         match self.ty(vector) {
             Type::Vector(dtype, _) => self.inst(Op::Extract(vector, lane), Type::Scalar(dtype)),
-            _ => vector,
+            Type::Scalar(_) | Type::Fragment(_) => vector,
         }
     }
 

@@ -166,7 +166,31 @@ impl Joining {
             moved.values.push(match inst.op {
                 Op::Group(0) => own,
                 Op::GroupCount(0) => count,
-                _ => {
+                Op::Const(_)
+                | Op::Scalar(_)
+                | Op::TableScalar(..)
+                | Op::Thread(_)
+                | Op::Group(_)
+                | Op::GroupCount(_)
+                | Op::Lane
+                | Op::Counter
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::MulHi(..)
+                | Op::Select(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Load(..)
+                | Op::Compose(_)
+                | Op::Extract(..)
+                | Op::Atomic(..)
+                | Op::CompareExchange(..)
+                | Op::Subgroup(..)
+                | Op::FragmentFill(_)
+                | Op::FragmentLoad { .. }
+                | Op::FragmentMma(..)
+                | Op::Raw(_) => {
                     n_values += 1;
                     Value(first_value + n_values - 1)
                 }
@@ -181,7 +205,26 @@ impl Joining {
                 Op::Load(place, _) | Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) | Op::FragmentLoad { place, .. } => {
                     moved.place(place)
                 }
-                _ => {}
+                // Its values are all that it names, and are moved below. Of `Raw` there is none: see `join`.
+                Op::Const(_)
+                | Op::Thread(_)
+                | Op::Group(_)
+                | Op::GroupCount(_)
+                | Op::Lane
+                | Op::Counter
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::MulHi(..)
+                | Op::Select(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Compose(_)
+                | Op::Extract(..)
+                | Op::Subgroup(..)
+                | Op::FragmentFill(_)
+                | Op::FragmentMma(..)
+                | Op::Raw(_) => {}
             }
             inst.op.visit_values_mut(&mut |value| moved.value(value));
             self.inst(inst);

@@ -5,6 +5,8 @@
 //! Always: what the validator accepted, every renderer can spell for a target whose limits it was validated against.
 //! Never: talks to a device, knows a graph, or names a tensor.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod builder;
 pub mod interpret;
 mod ir;

@@ -95,7 +95,17 @@ impl DType {
     pub const fn compute(self) -> DType {
         match self {
             DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => DType::F32,
-            other => other,
+            DType::Bool
+            | DType::U8
+            | DType::I8
+            | DType::U16
+            | DType::I16
+            | DType::U32
+            | DType::I32
+            | DType::U64
+            | DType::I64
+            | DType::F32
+            | DType::F64 => self,
         }
     }
 
@@ -133,10 +143,10 @@ impl DType {
         if unsigned.size() < signed.size() {
             return signed;
         }
-        match unsigned {
-            DType::U8 => DType::I16,
-            DType::U16 => DType::I32,
-            DType::U32 => DType::I64,
+        match unsigned.size() {
+            1 => DType::I16,
+            2 => DType::I32,
+            4 => DType::I64,
             _ => DType::F32,
         }
     }

@@ -33,7 +33,19 @@ impl Float8 {
         match dtype {
             DType::F8E4M3 => Some(Float8::E4M3),
             DType::F8E5M2 => Some(Float8::E5M2),
-            _ => None,
+            DType::Bool
+            | DType::U8
+            | DType::I8
+            | DType::U16
+            | DType::I16
+            | DType::U32
+            | DType::I32
+            | DType::U64
+            | DType::I64
+            | DType::F16
+            | DType::BF16
+            | DType::F32
+            | DType::F64 => None,
         }
     }
 

@@ -4,6 +4,8 @@
 //! Always: an operation's meaning is stated once, by its `eval` on `f64` or on integers.
 //! Never: knows shapes, graphs, kernels or devices.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod dtype;
 mod float8;
 mod format;

@@ -61,7 +61,9 @@ impl Literal {
             DType::U32 => u64::from(value as u32),
             DType::I32 => value as i32 as i64 as u64,
             DType::U64 | DType::I64 => value as u64,
-            _ => return Literal::float(dtype, value as f64),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => {
+                return Literal::float(dtype, value as f64);
+            }
         };
         Literal { dtype, bits }
     }
@@ -79,25 +81,25 @@ impl Literal {
     /// The least value: `-inf` for floats.
     pub fn min_value(dtype: DType) -> Literal {
         match dtype {
-            d if d.is_float() => Literal::float(d, f64::NEG_INFINITY),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => Literal::float(dtype, f64::NEG_INFINITY),
             DType::I8 => Literal::int(dtype, i8::MIN.into()),
             DType::I16 => Literal::int(dtype, i16::MIN.into()),
             DType::I32 => Literal::int(dtype, i32::MIN.into()),
             DType::I64 => Literal::int(dtype, i64::MIN),
-            _ => Literal::zero(dtype),
+            DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64 => Literal::zero(dtype),
         }
     }
 
     /// The greatest value: `inf` for floats.
     pub fn max_value(dtype: DType) -> Literal {
         match dtype {
-            d if d.is_float() => Literal::float(d, f64::INFINITY),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => Literal::float(dtype, f64::INFINITY),
             DType::I8 => Literal::int(dtype, i8::MAX.into()),
             DType::I16 => Literal::int(dtype, i16::MAX.into()),
             DType::I32 => Literal::int(dtype, i32::MAX.into()),
             DType::I64 => Literal::int(dtype, i64::MAX),
             DType::Bool => Literal::one(dtype),
-            _ => Literal::int(dtype, -1),
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Literal::int(dtype, -1),
         }
     }
 
@@ -109,9 +111,9 @@ impl Literal {
     /// The value as `f64` (64-bit integers may round).
     pub fn as_f64(self) -> f64 {
         match self.dtype {
-            d if d.is_float() => f64::from_bits(self.bits),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => f64::from_bits(self.bits),
             DType::U64 => self.bits as f64,
-            _ => self.bits as i64 as f64,
+            DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::I64 => self.bits as i64 as f64,
         }
     }
 
@@ -150,7 +152,9 @@ impl Literal {
             DType::BF16 => u64::from(bf16::from_f32(self.as_f64() as f32).to_bits()),
             DType::F8E4M3 => F8E4M3::from_f32(self.as_f64() as f32).to_bits().into(),
             DType::F8E5M2 => F8E5M2::from_f32(self.as_f64() as f32).to_bits().into(),
-            d => self.bits & (u64::MAX >> (64 - 8 * d.size())),
+            DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => {
+                self.bits & (u64::MAX >> (64 - 8 * self.dtype.size()))
+            }
         }
     }
 
@@ -163,7 +167,9 @@ impl Literal {
             DType::BF16 => Literal::float(dtype, bf16::from_bits(raw as u16).into()),
             DType::F8E4M3 => Literal::float(dtype, F8E4M3::from_bits(raw as u8).into()),
             DType::F8E5M2 => Literal::float(dtype, F8E5M2::from_bits(raw as u8).into()),
-            _ => Literal::int(dtype, raw as i64),
+            DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => {
+                Literal::int(dtype, raw as i64)
+            }
         }
     }
 }
@@ -171,10 +177,14 @@ impl Literal {
 impl fmt::Debug for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.dtype {
-            d if d.is_float() => write!(f, "{}{d}", self.as_f64()),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => {
+                write!(f, "{}{}", self.as_f64(), self.dtype)
+            }
             DType::Bool => write!(f, "{}", self.bits != 0),
             DType::U64 => write!(f, "{}u64", self.bits),
-            d => write!(f, "{}{d}", self.bits as i64),
+            DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::I64 => {
+                write!(f, "{}{}", self.bits as i64, self.dtype)
+            }
         }
     }
 }

@@ -96,7 +96,8 @@ fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, 
         Mul if dtype == DType::Bool => (And, None),
         Sub | Rem | IDiv | Pow | Shl | Shr if dtype == DType::Bool => (op, Some(DType::I64)),
         Div | Atan2 if !dtype.is_float() => (op, Some(DType::F32)),
-        _ => (op, None),
+        Add | Sub | Mul | Div | IDiv | Rem | Pow | Atan2 | Shl | Shr => (op, None),
+        Max | Min | Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor => (op, None),
     };
     let (a, b) = match b {
         Ok(b) => align_exprs(op.name(), a, b, force)?,
@@ -441,7 +442,8 @@ impl Tensor {
         let number = match exponent {
             Operand::Value(Value::Float(p) | Value::Constant(p)) => p,
             Operand::Value(Value::Int(p)) => p as f64,
-            _ => f64::NAN,
+            // No number that has a form of its own.
+            Operand::Value(Value::Bool(_)) | Operand::Tensor(_) => f64::NAN,
         };
         let dtype = match &exponent {
             Operand::Value(value) => promote_value(x.dtype(), *value),

@@ -103,10 +103,8 @@ fn settings(op: &str, x: &Tensor, w: &Tensor, n: usize, options: &ConvOptions) -
         );
         return Err(Tensor::fail(ErrorKind::Shape, op, message, &help, &[x, w]));
     };
-    let dtype = match a.dtype().promote(b.dtype()) {
-        DType::Bool => DType::F32,
-        dtype => dtype,
-    };
+    let common = a.dtype().promote(b.dtype());
+    let dtype = if common == DType::Bool { DType::F32 } else { common };
     let (a, b) = (a.cast(dtype), b.cast(dtype));
     // A wider dtype may be more than any memory has.
     for expr in [&a, &b] {

@@ -193,7 +193,15 @@ impl Error {
         match self {
             Error::Graph(error) => Some(error.origin),
             Error::Launch { origin, .. } => Some(*origin),
-            _ => None,
+            Error::Device(_)
+            | Error::Internal(_)
+            | Error::Read { .. }
+            | Error::Write { .. }
+            | Error::Busy { .. }
+            | Error::Format { .. }
+            | Error::StateDict(_)
+            | Error::NotFinite(_)
+            | Error::Argument { .. } => None,
         }
     }
 }
@@ -214,6 +222,7 @@ pub(crate) fn graph_error(invalid: &Expr) -> Error {
 
 impl Error {
     /// A file that cannot be read.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the system has many kinds, and most have one remedy")]
     pub fn read(path: &Path, source: std::io::Error) -> Error {
         let help = match source.kind() {
             std::io::ErrorKind::NotFound => "check the path; it is taken from the folder the program was started in",

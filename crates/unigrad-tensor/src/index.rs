@@ -43,7 +43,7 @@ pub enum IndexItem {
 pub fn step(range: impl Into<IndexItem>, step: i64) -> IndexItem {
     match range.into() {
         IndexItem::Range { start, end, .. } => IndexItem::Range { start, end, step },
-        other => other,
+        whole @ (IndexItem::At(_) | IndexItem::NewAxis | IndexItem::Ellipsis | IndexItem::Tensor(_)) => whole,
     }
 }
 
@@ -225,7 +225,7 @@ fn misfit(x: &Expr, items: &[IndexItem]) -> Option<(String, &'static str)> {
     let width = |item: &IndexItem| match item {
         IndexItem::NewAxis | IndexItem::Ellipsis => 0,
         IndexItem::Tensor(mask) if mask.dtype() == DType::Bool => mask.rank(),
-        _ => 1,
+        IndexItem::At(_) | IndexItem::Range { .. } | IndexItem::Tensor(_) => 1,
     };
     let left = x.rank().checked_sub(items.iter().map(width).sum())?;
     let mut axis = 0;
@@ -240,7 +240,7 @@ fn misfit(x: &Expr, items: &[IndexItem]) -> Option<(String, &'static str)> {
                 }
                 axis += mask.rank();
             }
-            item => axis += width(item),
+            IndexItem::At(_) | IndexItem::Range { .. } | IndexItem::NewAxis | IndexItem::Tensor(_) => axis += width(item),
         }
     }
     None
@@ -269,7 +269,9 @@ pub(crate) fn try_index(x: &Expr, items: Vec<IndexItem>) -> Result<Expr, Expr> {
                     entries.push(IndexItem::Tensor(positions.select(1, axis as i64)));
                 }
             }
-            other => entries.push(other),
+            entry @ (IndexItem::At(_) | IndexItem::Range { .. } | IndexItem::NewAxis | IndexItem::Ellipsis | IndexItem::Tensor(_)) => {
+                entries.push(entry);
+            }
         }
     }
     if !entries.iter().any(|entry| matches!(entry, IndexItem::Ellipsis)) {

@@ -281,7 +281,12 @@ impl Tensor {
                 InterpolateMode::Nearest if scale.is_none() && resize.to.is_multiple_of(resize.from) => {
                     y.repeat_interleave(resize.to / resize.from, axis)
                 }
-                mode => y.index_select(axis, &resize.nearest(mode == InterpolateMode::NearestExact, device)),
+                InterpolateMode::Nearest => y.index_select(axis, &resize.nearest(false, device)),
+                InterpolateMode::NearestExact => y.index_select(axis, &resize.nearest(true, device)),
+                InterpolateMode::Area => {
+                    let message = "means of areas along one axis";
+                    return Tensor::fail(ErrorKind::Internal, "interpolate", message, "please report it", &[self]);
+                }
             };
         }
         y.cast(dtype)

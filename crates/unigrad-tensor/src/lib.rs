@@ -23,6 +23,8 @@
 //! # Ok::<(), unigrad_tensor::Error>(())
 //! ```
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 pub mod accuracy;
 mod activation;
 mod arithmetic;

@@ -100,8 +100,8 @@ impl Tensor {
         let dtype = self.dtype();
         match dtype {
             DType::Bool => self.ne(self),
-            dtype if dtype.is_float() => self.bitcast(bits_of(dtype)).lt(0),
-            _ => self.lt(0),
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => self.bitcast(bits_of(dtype)).lt(0),
+            DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => self.lt(0),
         }
     }
 
@@ -385,6 +385,10 @@ fn greatest(dtype: DType) -> f64 {
         DType::F8E4M3 => 448.0,
         DType::F8E5M2 => 57344.0,
         DType::F32 => f64::from(f32::MAX),
-        _ => f64::MAX,
+        DType::F64 => f64::MAX,
+        // Their own greatest: none of them is infinite.
+        DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => {
+            Literal::max_value(dtype).as_f64()
+        }
     }
 }

@@ -28,8 +28,8 @@ use unigrad_graph::{DType, ErrorKind, Expr, Literal};
 fn kind(dtype: DType) -> u8 {
     match dtype {
         DType::Bool => 0,
-        dtype if dtype.is_float() => 2,
-        _ => 1,
+        DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => 1,
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => 2,
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn promote_value(dtype: DType, value: Value) -> DType {
     match value {
         Value::Float(_) | Value::Constant(_) if !dtype.is_float() => DType::F32,
         Value::Int(_) if dtype == DType::Bool => DType::I64,
-        _ => dtype,
+        Value::Float(_) | Value::Constant(_) | Value::Int(_) | Value::Bool(_) => dtype,
     }
 }
 

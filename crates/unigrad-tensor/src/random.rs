@@ -291,15 +291,21 @@ impl Generator {
     /// Uniform numbers of 24 bits as another dtype, below 1.
     #[track_caller]
     fn rounded(x: &Expr, dtype: DType) -> Expr {
-        match dtype {
-            // Rounding to a half type may give 1: draw as many bits as it has.
-            DType::F16 | DType::BF16 => {
-                let steps = if dtype == DType::F16 { 2048.0 } else { 256.0 };
-                let whole = x.binary_const(BinaryOp::Mul, steps).unary(unigrad_graph::UnaryOp::Floor);
-                whole.binary_const(BinaryOp::Mul, 1.0 / steps).cast(dtype)
+        // Rounding to a narrow float may give 1: draw as many bits as it has.
+        let bits = match dtype {
+            DType::F16 => 11,
+            DType::BF16 => 8,
+            DType::F8E4M3 => 4,
+            DType::F8E5M2 => 3,
+            DType::F32 | DType::F64 => return x.cast(dtype),
+            // `float_only` refuses them before.
+            DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => {
+                return x.cast(dtype);
             }
-            dtype => x.cast(dtype),
-        }
+        };
+        let steps = f64::from(1 << bits);
+        let whole = x.binary_const(BinaryOp::Mul, steps).unary(unigrad_graph::UnaryOp::Floor);
+        whole.binary_const(BinaryOp::Mul, 1.0 / steps).cast(dtype)
     }
 
     /// Uniform in `[low, high)`.

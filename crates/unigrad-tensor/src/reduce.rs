@@ -52,8 +52,8 @@ fn try_scan(x: &Expr, op: ScanOp, axis: i64, reverse: bool) -> Result<Expr, Expr
     Ok(match op {
         ScanOp::Sum | ScanOp::Prod => x.cast(to_sum(x.dtype())).scan(op, axis, reverse),
         // As numbers 0 and 1.
-        _ if x.dtype() == DType::Bool => x.cast(DType::U8).scan(op, axis, reverse).cast(DType::Bool),
-        _ => x.scan(op, axis, reverse),
+        ScanOp::Max | ScanOp::Min if x.dtype() == DType::Bool => x.cast(DType::U8).scan(op, axis, reverse).cast(DType::Bool),
+        ScanOp::Max | ScanOp::Min | ScanOp::LogSumExp | ScanOp::Hypot => x.scan(op, axis, reverse),
     })
 }
 

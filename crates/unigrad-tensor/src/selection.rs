@@ -195,17 +195,18 @@ impl Places<'_> {
         let wide = match mode {
             ScatterReduce::Max => return self.scatter(&start, source, ScatterMode::Max),
             ScatterReduce::Min => return self.scatter(&start, source, ScatterMode::Min),
-            _ if dtype.is_float() => dtype.compute(),
+            ScatterReduce::Sum | ScatterReduce::Prod | ScatterReduce::Mean if dtype.is_float() => dtype.compute(),
             ScatterReduce::Mean => to_sum(dtype),
-            _ => dtype,
+            ScatterReduce::Sum | ScatterReduce::Prod => dtype,
         };
         let (start, source) = (start.cast(wide), source.cast(dtype).cast(wide));
-        match mode {
-            ScatterReduce::Sum => return Ok(self.scatter(&start, &source, ScatterMode::Add)?.cast(dtype)),
-            ScatterReduce::Prod => return Ok(self.scatter(&start, &source, ScatterMode::Mul)?.cast(dtype)),
-            _ => {}
+        if mode == ScatterReduce::Prod {
+            return Ok(self.scatter(&start, &source, ScatterMode::Mul)?.cast(dtype));
         }
         let sum = self.scatter(&start, &source, ScatterMode::Add)?;
+        if mode == ScatterReduce::Sum {
+            return Ok(sum.cast(dtype));
+        }
         let own = fill(Literal::int(DType::I64, i64::from(include_self)), base.shape());
         let count = self.scatter(&own, &fill(Literal::one(DType::I64), source.shape()), ScatterMode::Add)?;
         // What nothing meets is itself.

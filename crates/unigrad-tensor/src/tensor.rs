@@ -259,7 +259,15 @@ impl Tensor {
         let carried = match error {
             Error::Graph(error) => (**error).clone(),
             Error::Argument { cause, help } => carrier(ErrorKind::Argument, cause.clone(), help.clone()),
-            error => carrier(ErrorKind::Internal, error.to_string(), String::new()),
+            Error::Device(_)
+            | Error::Launch { .. }
+            | Error::Internal(_)
+            | Error::Read { .. }
+            | Error::Write { .. }
+            | Error::Busy { .. }
+            | Error::Format { .. }
+            | Error::StateDict(_)
+            | Error::NotFinite(_) => carrier(ErrorKind::Internal, error.to_string(), String::new()),
         };
         Tensor::from_expr(Expr::invalid(carried))
     }

@@ -673,8 +673,12 @@ impl Tensor {
             let most = match mode {
                 PadMode::Reflect => size.saturating_sub(1),
                 PadMode::Circular => size,
-                _ if size == 0 => 0,
-                _ => usize::MAX,
+                PadMode::Replicate if size == 0 => 0,
+                PadMode::Replicate => usize::MAX,
+                PadMode::Constant(_) => {
+                    let message = "constants beyond one axis";
+                    return Tensor::fail(ErrorKind::Internal, "pad", message, "please report it", &[self]);
+                }
             };
             if lo > most || hi > most {
                 let message = format!("({lo}, {hi}) around axis {axis} of {:?}: at most {most} in this mode", x.shape());
@@ -690,7 +694,7 @@ impl Tensor {
                 parts.push(match mode {
                     PadMode::Reflect => part(&x, lo, lo, -1),
                     PadMode::Circular => x.last(axis, lo),
-                    _ => spread(&part(&x, 0, 1, 1), axis, lo),
+                    PadMode::Constant(_) | PadMode::Replicate => spread(&part(&x, 0, 1, 1), axis, lo),
                 });
             }
             parts.push(x.clone());
@@ -699,7 +703,7 @@ impl Tensor {
                     PadMode::Reflect if x.is_named_axis(axis) => part(&x.last(axis, hi + 1), hi - 1, hi, -1),
                     PadMode::Reflect => part(&x, size - 2, hi, -1),
                     PadMode::Circular => part(&x, 0, hi, 1),
-                    _ => spread(&x.last(axis, 1), axis, hi),
+                    PadMode::Constant(_) | PadMode::Replicate => spread(&x.last(axis, 1), axis, hi),
                 });
             }
             x = Expr::concat(&parts, axis);

@@ -240,6 +240,12 @@ fn random_numbers() {
     assert_eq!(Tensor::rand([1000], DType::F32, d).to_f64_vec().unwrap(), a1);
     assert_ne!(a1, b1);
     assert!(a1.iter().all(|u| (0.0..1.0).contains(u)));
+    // Below 1 whatever the numbers are rounded to.
+    for dtype in DType::ALL.into_iter().chain(DType::STORED).filter(|dtype| dtype.is_float()) {
+        let u = Tensor::rand([10_000], dtype, d).cast(DType::F64).to_vec::<f64>().unwrap();
+        assert!(u.iter().all(|u| (0.0..1.0).contains(u)), "{dtype}");
+        assert!((u.iter().sum::<f64>() / 1e4 - 0.5).abs() < 0.1, "{dtype}");
+    }
     let n = Tensor::randn([20_000], DType::F32, d);
     assert!(n.mean(()).to_f64().unwrap().abs() < 0.03 && (n.std((), 1).to_f64().unwrap() - 1.0).abs() < 0.03);
     let i = Tensor::randint(-3, 4, [5000], DType::I64, d);

@@ -152,10 +152,7 @@ impl CpuProgram {
 
     /// What of an operand may be kept for further launches that have the same.
     pub(crate) fn panels(&self) -> Option<Panels> {
-        match &self.body {
-            Body::Contract(contract) => contract.panels(),
-            _ => None,
-        }
+        if let Body::Contract(contract) = &self.body { contract.panels() } else { None }
     }
 
     /// Runs it; a panic becomes an error.
@@ -178,7 +175,7 @@ impl CpuProgram {
             // SAFETY: the caller's.
             unsafe {
                 if packs {
-                    contract.keep(bufs, at);
+                    contract.keep(bufs, at)?;
                 }
                 contract.run_with(bufs, scalars, at)
             }
@@ -238,7 +235,14 @@ fn name(kernel: &Kernel) -> String {
             _ => "contract".to_owned(),
         },
         Kernel::Custom(custom) => custom.program.name.clone(),
-        other => other.kind().to_owned(),
+        Kernel::Joined(_)
+        | Kernel::Attention(_)
+        | Kernel::AttentionGrad(_)
+        | Kernel::Scan(_)
+        | Kernel::Scatter(_)
+        | Kernel::ArgSort(_)
+        | Kernel::TopK(_)
+        | Kernel::MaxPool(_) => kernel.kind().to_owned(),
     }
 }
 

@@ -5,6 +5,8 @@
 //! one persistent pool with a fixed partition of work, so results do not depend on timing.
 //! Never: needs a compiler on the user's machine, allocates device memory behind the caller's back, or panics.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod attention;
 mod compensated;
 mod contract;

@@ -323,10 +323,10 @@ impl CudaBackend {
             self.lost.store(true, Relaxed);
             return self.gone(cause);
         }
-        match result {
-            CUresult::CUDA_ERROR_OUT_OF_MEMORY => self.out_of_memory(0),
-            _ => Error::Launch { device: self.name.clone(), kernel: what.to_owned(), cause },
+        if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+            return self.out_of_memory(0);
         }
+        Error::Launch { device: self.name.clone(), kernel: what.to_owned(), cause }
     }
 
     fn out_of_memory(&self, asked: usize) -> Error {
@@ -477,10 +477,10 @@ impl Backend for CudaBackend {
         let result = unsafe {
             if self.pooled { sys::cuMemAllocAsync(&mut address, bytes, self.stream) } else { sys::cuMemAlloc_v2(&mut address, bytes) }
         };
-        match result {
-            CUresult::CUDA_ERROR_OUT_OF_MEMORY => Err(self.out_of_memory(bytes)),
-            result => self.check("allocation", result).map(|()| address),
+        if result == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+            return Err(self.out_of_memory(bytes));
         }
+        self.check("allocation", result).map(|()| address)
     }
 
     fn free(&self, handle: u64) {
@@ -702,10 +702,11 @@ impl Timeline for CudaBackend {
     fn is_done(&self, mark: &CudaMark) -> Result<bool, Error> {
         self.enter()?;
         // SAFETY: an event of this context, recorded before.
-        match unsafe { sys::cuEventQuery(mark.0) } {
-            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
-            result => self.check("event", result).map(|()| true),
+        let result = unsafe { sys::cuEventQuery(mark.0) };
+        if result == CUresult::CUDA_ERROR_NOT_READY {
+            return Ok(false);
         }
+        self.check("event", result).map(|()| true)
     }
 
     fn wait(&self, mark: &CudaMark) -> Result<(), Error> {

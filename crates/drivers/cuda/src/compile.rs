@@ -22,10 +22,11 @@ pub(crate) fn version() -> Result<(i32, i32), Problem> {
             }
             let (mut major, mut minor) = (0, 0);
             // SAFETY: pointers to locals.
-            match unsafe { sys::nvrtcVersion(&mut major, &mut minor) } {
-                nvrtcResult::NVRTC_SUCCESS => Ok((major, minor)),
-                other => Err((format!("nvrtcVersion: {other:?}"), "reinstall NVRTC".to_owned())),
+            let result = unsafe { sys::nvrtcVersion(&mut major, &mut minor) };
+            if result != nvrtcResult::NVRTC_SUCCESS {
+                return Err((format!("nvrtcVersion: {result:?}"), "reinstall NVRTC".to_owned()));
             }
+            Ok((major, minor))
         })
         .clone()
 }
@@ -44,10 +45,8 @@ fn known_architectures() -> Vec<i32> {
     }
     let mut archs = vec![0; usize::try_from(count).unwrap_or(0)];
     // SAFETY: the list is as long as the library said.
-    match unsafe { sys::nvrtcGetSupportedArchs(archs.as_mut_ptr()) } {
-        nvrtcResult::NVRTC_SUCCESS => archs,
-        _ => Vec::new(),
-    }
+    let result = unsafe { sys::nvrtcGetSupportedArchs(archs.as_mut_ptr()) };
+    if result == nvrtcResult::NVRTC_SUCCESS { archs } else { Vec::new() }
 }
 
 /// The options that name the architecture `sm_<arch>`: machine code if the library knows it, else PTX for the newest it knows below.
@@ -110,10 +109,8 @@ pub(crate) fn compile(name: &str, source: &str, options: &[String]) -> Result<Ve
     unsafe {
         if sys::nvrtcGetCUBINSize(program.0, &mut size) == nvrtcResult::NVRTC_SUCCESS && size > 0 {
             let mut cubin = vec![0u8; size];
-            return match sys::nvrtcGetCUBIN(program.0, cubin.as_mut_ptr().cast()) {
-                nvrtcResult::NVRTC_SUCCESS => Ok(cubin),
-                other => Err(format!("nvrtcGetCUBIN: {other:?}")),
-            };
+            let result = sys::nvrtcGetCUBIN(program.0, cubin.as_mut_ptr().cast());
+            return if result == nvrtcResult::NVRTC_SUCCESS { Ok(cubin) } else { Err(format!("nvrtcGetCUBIN: {result:?}")) };
         }
         let mut result = sys::nvrtcGetPTXSize(program.0, &mut size);
         let mut ptx = vec![0u8; size];

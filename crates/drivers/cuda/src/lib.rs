@@ -6,6 +6,8 @@
 //!
 //! Matrix products are the driver's own kernels, or cuBLASLt's where it is there and wins (`UNIGRAD_PRODUCTS`); convolutions likewise, or cuDNN's.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod api;
 mod backend;
 mod blas;

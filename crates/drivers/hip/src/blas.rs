@@ -84,9 +84,10 @@ impl RocBlas {
         let [Ok(stride_a), Ok(stride_b), Ok(stride_c)] = strides else { return Answer::Refused };
         let (a, b, c) = (first(operands.a, &p.a), first(operands.b, &p.b), first(operands.c, &p.c));
         // Read on the host, as numbers of the compute dtype.
-        let (one, zero): (*const c_void, *const c_void) = match p.compute {
-            DType::F64 => ((&raw const ONE_64).cast(), (&raw const ZERO_64).cast()),
-            _ => ((&raw const ONE_32).cast(), (&raw const ZERO_32).cast()),
+        let (one, zero): (*const c_void, *const c_void) = if p.compute == DType::F64 {
+            ((&raw const ONE_64).cast(), (&raw const ZERO_64).cast())
+        } else {
+            ((&raw const ONE_32).cast(), (&raw const ZERO_32).cast())
         };
         let operation = |matrix: &Matrix| if matrix.transposed { TRANSPOSED } else { PLAIN };
         let handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,7 +165,18 @@ fn types(dtypes: [DType; 4]) -> Option<[i32; 4]> {
         DType::F32 => 151,
         DType::F64 => 152,
         DType::BF16 => 168,
-        _ => 0,
+        // None that the library is asked for.
+        DType::Bool
+        | DType::U8
+        | DType::I8
+        | DType::U16
+        | DType::I16
+        | DType::U32
+        | DType::I32
+        | DType::U64
+        | DType::I64
+        | DType::F8E4M3
+        | DType::F8E5M2 => 0,
     };
     let numbers = dtypes.map(number);
     numbers.iter().all(|number| *number > 0).then_some(numbers)

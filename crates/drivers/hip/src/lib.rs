@@ -6,6 +6,8 @@
 //! Large matrix products are rocBLAS's where it is installed (`blas`).
 //! Never: links to ROCm.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod api;
 mod backend;
 mod blas;

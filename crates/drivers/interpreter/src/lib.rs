@@ -7,6 +7,8 @@
 //!
 //! Its devices differ in their target, so that the ways around a missing feature are executed too; see [`targets`].
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod attention;
 mod attention_grad;
 mod backend;

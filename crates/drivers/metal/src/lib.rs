@@ -8,6 +8,8 @@
 //! Matrix products are kernels of simdgroup matrices. `UNIGRAD_PRODUCTS=library` gives those of `f32` and `f16` to Apple's
 //! `MPSMatrixMultiplication`; it is off otherwise, since where it wins has not been measured.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 #[cfg(target_vendor = "apple")]
 mod apple;
 #[cfg(not(target_vendor = "apple"))]

@@ -5,6 +5,8 @@
 //! stands in one table (`vendor`). Devices that are processors count as software: they are opened when asked for by name.
 //! Never: links to OpenCL, or needs anything newer than version 1.2.
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod api;
 mod backend;
 mod describe;

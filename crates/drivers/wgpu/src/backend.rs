@@ -339,7 +339,7 @@ impl WgpuBackend {
                     let values = match &args[param] {
                         Bound::Scalar(_, value) => std::slice::from_ref(value),
                         Bound::ScalarTable(_, values) => values,
-                        _ => return Err(self.refuse(module, "an argument is not a number")),
+                        Bound::Buffer(_) | Bound::Table(_) => return Err(self.refuse(module, "an argument is not a number")),
                     };
                     let wide = module.sizes[param].div_ceil(4);
                     for (k, value) in values.iter().enumerate() {

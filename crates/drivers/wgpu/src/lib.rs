@@ -5,6 +5,8 @@
 //! Launches are gathered and handed over together; errors of gathered work surface at the next wait.
 //! Never: does work through a backend's own API: what wgpu does not offer is only asked for there (memory figures).
 
+#![warn(clippy::wildcard_enum_match_arm)]
+
 mod adapters;
 mod backend;
 mod batch;

@@ -131,7 +131,7 @@ impl WgpuBackend {
                 wgpu::Error::OutOfMemory { .. } => {
                     reports::out_of_memory(&self.name, 0, 0, Capacity::default(), "; a kernel was being compiled")
                 }
-                other => self.refuse_program(program, other.to_string().trim()),
+                wgpu::Error::Validation { .. } | wgpu::Error::Internal { .. } => self.refuse_program(program, error.to_string().trim()),
             });
         }
         self.pipelines.grown();

@@ -44,15 +44,27 @@ impl<B: Backend> GpuDevice<B> {
         if asked == Products::Own {
             return Ok(None);
         }
-        let mut ways = match kernel {
-            Kernel::Contract(contract) => lower::library(contract, self.backend.target()),
-            _ => Vec::new(), // DEFAULT: only contractions are products; every other kind has words of its own, or is offered as it is
-        };
-        let mut convolved = match kernel {
-            Kernel::Contract(contract) if ways.is_empty() => lower::convolutions(contract, self.backend.target()),
-            _ => Vec::new(), // DEFAULT: as above
-        };
-        let norm = if let Kernel::Region(region) = kernel { lower::norm(region) } else { None };
+        let (mut ways, mut convolved, mut norm) = (Vec::new(), Vec::new(), None);
+        match kernel {
+            Kernel::Contract(contract) => {
+                ways = lower::library(contract, self.backend.target());
+                if ways.is_empty() {
+                    convolved = lower::convolutions(contract, self.backend.target());
+                }
+            }
+            Kernel::Region(region) => norm = lower::norm(region),
+            // The library has words of its own for them, or is offered them as they are.
+            Kernel::Grouped(_)
+            | Kernel::Joined(_)
+            | Kernel::Attention(_)
+            | Kernel::AttentionGrad(_)
+            | Kernel::Scan(_)
+            | Kernel::Scatter(_)
+            | Kernel::ArgSort(_)
+            | Kernel::TopK(_)
+            | Kernel::MaxPool(_)
+            | Kernel::Custom(_) => {}
+        }
         let products: SmallVec<[Product; 2]> = ways.iter().map(|way| way.words).collect();
         let convolutions: SmallVec<[Convolution; 2]> = convolved.iter().map(|way| way.words).collect();
         let offer = Offer {

@@ -122,8 +122,10 @@ pub(super) fn to_f64(dtype: DType, lane: u64) -> f64 {
         DType::BF16 => bf16::from_bits(lane as u16).to_f64(),
         DType::F32 => f32::from_bits(lane as u32).into(),
         DType::F64 => f64::from_bits(lane),
+        // Codes, which the validator lets no program have.
+        DType::F8E4M3 | DType::F8E5M2 => Literal::from_raw(dtype, lane).as_f64(),
         DType::U64 => lane as f64,
-        _ => lane as i64 as f64,
+        DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::I64 => lane as i64 as f64,
     }
 }
 
@@ -162,13 +164,16 @@ fn compare(f: impl Fn(f32, f32) -> bool) -> impl Fn(u64, u64) -> u64 {
 
 /// One lane of a unary operation.
 fn unary_lane(op: UnaryOp, dtype: DType, a: u64) -> u64 {
+    // As `i64` a large one is negative.
+    if dtype == DType::U64 && matches!(op, UnaryOp::Abs | UnaryOp::Relu) {
+        return a;
+    }
+    if dtype == DType::U64 && op == UnaryOp::Sign {
+        return u64::from(a != 0);
+    }
     if !dtype.is_float() {
-        return match op {
-            UnaryOp::Abs | UnaryOp::Relu if dtype == DType::U64 => a,
-            UnaryOp::Sign if dtype == DType::U64 => u64::from(a != 0),
-            _ if op.gives_bool() => u64::from(op.eval_int(a as i64) != 0),
-            _ => wrap(dtype, op.eval_int(a as i64)),
-        };
+        let result = op.eval_int(a as i64);
+        return if op.gives_bool() { u64::from(result != 0) } else { wrap(dtype, result) };
     }
     let result = op.eval(to_f64(dtype, a));
     if op.gives_bool() { u64::from(result != 0.0) } else { from_f64(dtype, result) }
@@ -199,6 +204,7 @@ pub(super) fn binary_lane(op: BinaryOp, dtype: DType, a: u64, b: u64) -> u64 {
 }
 
 /// `a op b`, with arguments of `dtype`.
+#[expect(clippy::wildcard_enum_match_arm, reason = "what is not frequent goes one lane at a time, and means the same")]
 pub(super) fn binary(active: Active<'_>, op: BinaryOp, dtype: DType, a: Col<'_>, b: Col<'_>, out: &mut [u64]) {
     use BinaryOp::*;
     match dtype {
@@ -291,7 +297,11 @@ fn cast_lane(from: DType, to: DType, a: u64) -> u64 {
         DType::F16 | DType::BF16 => from_f64(to, f64::from(integer_to_f32(from, a))),
         DType::F32 => u64::from(integer_to_f32(from, a).to_bits()),
         DType::F64 => to_f64(from, a).to_bits(),
-        _ => wrap(to, a as i64),
+        // Codes, which the validator lets no program have.
+        DType::F8E4M3 | DType::F8E5M2 => from_f64(to, to_f64(from, a)),
+        DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => {
+            wrap(to, a as i64)
+        }
     }
 }
 

@@ -124,18 +124,20 @@ fn role_name(role: FragmentRole) -> &'static str {
     }
 }
 
+fn no_words(writer: &Writer<'_>, at: Value, fragment: Fragment) -> RenderError {
+    RenderError {
+        dialect: writer.target.dialect,
+        program: writer.program.name.clone(),
+        at: Some(at),
+        cause: format!("wmma of {} {} on {}", shape_name(fragment.shape), fragment.shape.input, writer.target.arch),
+        help: "use m16n16k16 of f16 (sm_70) or bf16 (sm_80), or m16n16k8 of f32 (sm_80)".to_owned(),
+    }
+}
+
 pub(super) fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<String, RenderError> {
     let needed = if fragment.shape.input == DType::F16 { 70 } else { 80 };
     let registers = registers(fragment).filter(|_| compute_capability(writer.target) >= needed);
-    let Some((count, element)) = registers else {
-        return Err(RenderError {
-            dialect: writer.target.dialect,
-            program: writer.program.name.clone(),
-            at: Some(at),
-            cause: format!("wmma of {} {} on {}", shape_name(fragment.shape), fragment.shape.input, writer.target.arch),
-            help: "use m16n16k16 of f16 (sm_70) or bf16 (sm_80), or m16n16k8 of f32 (sm_80)".to_owned(),
-        });
-    };
+    let Some((count, element)) = registers else { return Err(no_words(writer, at, fragment)) };
     let name = format!("ug_{}_{}_{element}", role_name(fragment.role), shape_name(fragment.shape));
     let register = if element == "f32" { "f32" } else { "u32" };
     writer.prelude(&name, format!("typedef struct {{ {register} r[{count}]; }} {name};\n"));
@@ -224,7 +226,19 @@ pub(super) fn multiply(writer: &mut Writer<'_>, at: Value, [to, a, b, c]: [&str;
     let types = match sum.shape.input {
         DType::F16 => format!("{sum_type}.{sum_type}"),
         DType::BF16 => "f32.bf16.bf16.f32".to_owned(),
-        _ => "f32.tf32.tf32.f32".to_owned(),
+        DType::F32 => "f32.tf32.tf32.f32".to_owned(),
+        DType::Bool
+        | DType::U8
+        | DType::I8
+        | DType::U16
+        | DType::I16
+        | DType::U32
+        | DType::I32
+        | DType::U64
+        | DType::I64
+        | DType::F64
+        | DType::F8E4M3
+        | DType::F8E5M2 => return Err(no_words(writer, at, sum)),
     };
     let starts = [0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]];
     Ok(format!(

@@ -123,7 +123,20 @@ fn element(dtype: DType) -> &'static str {
     match dtype {
         DType::F16 => "half",
         DType::BF16 => "bfloat",
-        _ => "float",
+        // Only floats of up to 32 bits come here: see `declare`.
+        DType::Bool
+        | DType::U8
+        | DType::I8
+        | DType::U16
+        | DType::I16
+        | DType::U32
+        | DType::I32
+        | DType::U64
+        | DType::I64
+        | DType::F32
+        | DType::F64
+        | DType::F8E4M3
+        | DType::F8E5M2 => "float",
     }
 }
 

@@ -200,27 +200,17 @@ impl Parser<'_> {
     }
 
     fn word(&mut self, what: &str) -> Parse<String> {
-        match self.peek() {
-            Kind::Word(word) => {
-                let word = word.clone();
-                self.at += 1;
-                Ok(word)
-            }
-            _ => self.wanted(what),
-        }
+        let Kind::Word(word) = self.peek() else { return self.wanted(what) };
+        let word = word.clone();
+        self.at += 1;
+        Ok(word)
     }
 
     fn number<T: FromStr>(&mut self, what: &str) -> Parse<T> {
-        match self.peek() {
-            Kind::Number(text) => match text.parse() {
-                Ok(number) => {
-                    self.at += 1;
-                    Ok(number)
-                }
-                Err(_) => self.wanted(what),
-            },
-            _ => self.wanted(what),
-        }
+        let Kind::Number(text) = self.peek() else { return self.wanted(what) };
+        let Ok(number) = text.parse() else { return self.wanted(what) };
+        self.at += 1;
+        Ok(number)
     }
 
     // --- the signature
@@ -250,12 +240,10 @@ impl Parser<'_> {
         self.sign("{")?;
         loop {
             let line = self.place_now().0;
-            let is_shared = match self.peek() {
-                Kind::Word(word) if word == "shared" => true,
-                Kind::Word(word) if word == "local" => false,
-                _ => break,
-            };
-            self.at += 1;
+            let is_shared = self.takes_word("shared");
+            if !is_shared && !self.takes_word("local") {
+                break;
+            }
             let name = self.word("the array's name")?;
             self.sign(":")?;
             self.sign("[")?;
@@ -400,7 +388,7 @@ impl Parser<'_> {
                 (None, DType::Bool) => None,
                 (None, _) => text.parse().ok().map(|n: i64| (n, Literal::int(dtype, n))).filter(|(n, l)| l.as_i64() == *n).map(|(_, l)| l),
             },
-            _ => None,
+            Kind::Word(_) | Kind::Value(_) | Kind::Quoted(_) | Kind::Sign(_) | Kind::End => None,
         };
         match literal {
             Some(literal) => {
@@ -542,7 +530,7 @@ impl Parser<'_> {
                     }
                 }
             }
-            _ => return self.wanted("a statement"),
+            Kind::Number(_) | Kind::Quoted(_) | Kind::Sign(_) | Kind::End => return self.wanted("a statement"),
         };
         self.lines.push(line);
         block.push(stmt);

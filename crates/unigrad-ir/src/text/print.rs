@@ -160,6 +160,7 @@ fn instruction(program: &Program, inst: &Inst) -> String {
     let mut implied = ty;
     let is_bool = Type::Scalar(DType::Bool);
     let is_index = Type::Scalar(DType::U32);
+    let along = |axis: u8| AXES.get(usize::from(axis)).unwrap_or(&"?");
     let text = match &inst.op {
         Op::Const(value) => {
             implied = Type::Scalar(value.dtype());
@@ -173,14 +174,17 @@ fn instruction(program: &Program, inst: &Inst) -> String {
             implied = param_type(program, *at, ty);
             format!("param {}[{which}]", param_name(program, *at))
         }
-        Op::Thread(axis) | Op::Group(axis) | Op::GroupCount(axis) => {
+        Op::Thread(axis) => {
             implied = is_index;
-            let word = match inst.op {
-                Op::Thread(_) => "thread",
-                Op::Group(_) => "group",
-                _ => "group_count",
-            };
-            format!("{word}.{}", AXES.get(usize::from(*axis)).unwrap_or(&"?"))
+            format!("thread.{}", along(*axis))
+        }
+        Op::Group(axis) => {
+            implied = is_index;
+            format!("group.{}", along(*axis))
+        }
+        Op::GroupCount(axis) => {
+            implied = is_index;
+            format!("group_count.{}", along(*axis))
         }
         Op::Lane => {
             implied = is_index;
@@ -242,21 +246,16 @@ fn list(values: &[Value]) -> String {
 /// A literal that reads back to the same bits.
 pub(crate) fn literal(value: Literal) -> String {
     let dtype = value.dtype();
-    if !dtype.is_float() {
-        return match dtype {
-            DType::Bool => (value.as_i64() != 0).to_string(),
-            DType::U64 => (value.as_i64() as u64).to_string(),
-            _ => value.as_i64().to_string(),
-        };
-    }
     let x = value.as_f64();
-    if x.is_nan() && value != Literal::float(dtype, f64::NAN) {
-        return format!("{:#x}", value.to_raw());
-    }
     match dtype {
-        _ if x.is_nan() => "nan".to_owned(),
+        DType::Bool => (value.as_i64() != 0).to_string(),
+        DType::U64 => (value.as_i64() as u64).to_string(),
+        DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::I64 => value.as_i64().to_string(),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 if x.is_nan() => {
+            if value == Literal::float(dtype, f64::NAN) { "nan".to_owned() } else { format!("{:#x}", value.to_raw()) }
+        }
         DType::F64 => format!("{x:?}"),
-        _ => format!("{:?}", x as f32),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F8E4M3 | DType::F8E5M2 => format!("{:?}", x as f32),
     }
 }
 

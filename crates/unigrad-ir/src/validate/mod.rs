@@ -286,10 +286,8 @@ impl Checker<'_> {
 
     /// The integer constant that a value is.
     fn constant(&self, value: Value) -> Option<i64> {
-        match self.program.insts.get(value.index())?.op {
-            Op::Const(literal) if literal.dtype().is_int() => Some(literal.as_i64()),
-            _ => None,
-        }
+        let Op::Const(literal) = self.program.insts.get(value.index())?.op else { return None };
+        literal.dtype().is_int().then(|| literal.as_i64())
     }
 }
 

@@ -24,7 +24,7 @@ impl Checker<'_> {
     fn scalar(&mut self, value: Value) -> Option<DType> {
         match self.used(value)? {
             Type::Scalar(dtype) => Some(dtype),
-            ty => {
+            ty @ (Type::Vector(..) | Type::Fragment(_)) => {
                 self.error(At::Value(value), format!("{value} is {ty}, not a scalar"), "extract one lane of it");
                 None
             }
@@ -146,7 +146,9 @@ impl Checker<'_> {
                 Type::Vector(dtype, lanes) if values.len() == usize::from(lanes) => {
                     values.iter().for_each(|v| self.wants(*v, Type::Scalar(dtype)));
                 }
-                _ => self.error(At::Line, format!("{} values do not make {ty}", values.len()), "give one scalar per lane"),
+                Type::Scalar(_) | Type::Vector(..) | Type::Fragment(_) => {
+                    self.error(At::Line, format!("{} values do not make {ty}", values.len()), "give one scalar per lane")
+                }
             },
             Op::Extract(vector, lane) => match self.used(*vector) {
                 Some(Type::Vector(dtype, lanes)) => {

@@ -75,7 +75,28 @@ pub(super) fn analyse(program: &Program, target: &Target) -> Spreads {
         match &inst.op {
             Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) => disputed.extend(shared(*place)),
             Op::Raw(raw) => disputed.extend(raw.places.iter().copied().filter_map(shared)),
-            _ => {}
+            Op::Const(_)
+            | Op::Scalar(_)
+            | Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Load(..)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Subgroup(..)
+            | Op::FragmentFill(_)
+            | Op::FragmentLoad { .. }
+            | Op::FragmentMma(..) => {}
         }
     }
     disputed_by_statements(&program.body, &mut disputed);
@@ -240,6 +261,7 @@ impl Analysis<'_> {
         Fact { level, multiple: if extent == 1 { 0 } else { 1 }, ramp: axis == 0 && whole }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "of the others no more is known than of their arguments")]
     fn binary(&self, op: BinaryOp, a: Value, b: Value) -> Fact {
         let (fa, fb) = (self.fact(a), self.fact(b));
         let mut fact = self.most(&[a, b]);

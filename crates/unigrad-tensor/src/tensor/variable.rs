@@ -10,10 +10,7 @@ use unigrad_graph::{ErrorKind, Expr, Op};
 
 /// The value of a variable's node, or the node of anything else.
 fn bare(expr: Expr) -> Expr {
-    match expr.op() {
-        Op::Variable(_) => expr.input(0).unwrap_or(expr),
-        _ => expr,
-    }
+    if matches!(expr.op(), Op::Variable(_)) { expr.input(0).unwrap_or(expr) } else { expr }
 }
 
 impl Tensor {

@@ -200,6 +200,7 @@ impl Setup {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "attention is of floats only")]
 fn tolerance(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => 1e-11,

@@ -474,7 +474,7 @@ impl<'a, T: StoreAs> Run<'a, T> {
     ) {
         let pack = match self.kernels.pack_a {
             PackA::Own(pack) if operand_is_rows(self, arg) => pack,
-            _ => self.kernels.pack,
+            PackA::Own(_) | PackA::Same => self.kernels.pack,
         };
         let Some(prologue) = &self.maps.prologues[arg] else {
             let src = self.source(operand, arg, item);

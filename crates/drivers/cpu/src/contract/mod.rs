@@ -50,6 +50,7 @@ impl CompiledContract {
     }
 
     /// `bf16`: how products of `bf16` are made, which the processor then has instructions for.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "sums of any other dtype are refused")]
     fn for_tier(contract: &Contract, tier: Tier, bf16: Bf16) -> Result<CompiledContract, String> {
         let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::on(region, tier)).transpose()?;
         let prologues = [Prologue::new(contract, 0, tier)?, Prologue::new(contract, 1, tier)?];
@@ -74,6 +75,7 @@ impl CompiledContract {
     }
 
     /// What of an operand may be kept for further launches that have the same.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "sums are of the dtypes that `new` takes")]
     pub(crate) fn panels(&self) -> Option<Panels> {
         match self.problem.compute {
             DType::F32 => self.plan.panels::<f32>(&self.problem, self.tier),
@@ -88,12 +90,13 @@ impl CompiledContract {
     ///
     /// # Safety
     /// As for `run`; `to` has as many bytes as the panels, and is aligned to 64.
-    pub(crate) unsafe fn keep(&self, args: &[Buf], to: *mut u8) {
+    pub(crate) unsafe fn keep(&self, args: &[Buf], to: *mut u8) -> Result<(), Fault> {
         // SAFETY: the caller's.
         unsafe { self.keep_on(threads(), args, to) }
     }
 
-    unsafe fn keep_on(&self, threads: usize, args: &[Buf], to: *mut u8) {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "sums are of the dtypes that `new` takes")]
+    unsafe fn keep_on(&self, threads: usize, args: &[Buf], to: *mut u8) -> Result<(), Fault> {
         let maps = self.maps(None);
         // SAFETY: as in `run_with_on`.
         unsafe {
@@ -102,10 +105,10 @@ impl CompiledContract {
                 DType::F64 => Run::<f64>::new(&self.problem, &self.plan, self.tier, args, &[], maps).keep(threads, to.cast()),
                 DType::I32 => Run::<i32>::new(&self.problem, &self.plan, self.tier, args, &[], maps).keep(threads, to.cast()),
                 DType::I64 => Run::<i64>::new(&self.problem, &self.plan, self.tier, args, &[], maps).keep(threads, to.cast()),
-                // `panels` has told that there are none.
-                _ => {}
+                _ => return Err(Fault::Internal("panels of a product that was not planned")),
             }
         }
+        Ok(())
     }
 
     /// As `run`, with the panels that `keep` has packed.
@@ -126,6 +129,7 @@ impl CompiledContract {
         unsafe { self.run_with_on(threads, args, scalars, None) }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "sums are of the dtypes that `new` takes")]
     unsafe fn run_with_on(&self, threads: usize, args: &[Buf], scalars: &[u64], kept: Option<*const u8>) -> Result<(), Fault> {
         let maps = self.maps(kept);
         // SAFETY: the caller's; `compute` names the type that the plan was made for.

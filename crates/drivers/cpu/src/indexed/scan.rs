@@ -120,8 +120,8 @@ pub(super) unsafe fn scan_on(kernel: &Scan, args: &[Buf], tier: Tier) {
             ScanOp::Prod => run::<T, <T as Element>::Product>(kernel, args, tier),
             ScanOp::Max => run::<T, Greatest<T>>(kernel, args, tier),
             ScanOp::Min => run::<T, Least<T>>(kernel, args, tier),
-            // What has no lanes of its own; none of it is for integers, which the driver refuses before.
-            op => by_definition::<T>(op, kernel, args),
+            // They have no lanes of their own, and are not for integers, which the driver refuses before.
+            ScanOp::LogSumExp | ScanOp::Hypot => by_definition::<T>(kernel.op, kernel, args),
         }
     })
 }

@@ -93,9 +93,9 @@ pub(super) fn bind(program: &BlockProgram) -> Vec<BoundPass> {
 /// What the first pass over a row reads of it alone: worth asking for before the row's turn comes.
 pub(super) fn ahead(program: &BlockProgram) -> Vec<Moving> {
     let Some(first) = program.passes.first().filter(|_| program.lanes == Lanes::Elements) else { return Vec::new() };
-    let read = first.steps.iter().filter_map(|step| match step {
-        MicroOp::Load(load) => moving(load.d, &load.at, false, program.row_len),
-        _ => None,
+    let read = first.steps.iter().filter_map(|step| {
+        let MicroOp::Load(load) = step else { return None };
+        moving(load.d, &load.at, false, program.row_len)
     });
     read.filter(|m| m.par.inner_stride() != 0 && program.row_len * m.size <= LONGEST_AHEAD).collect()
 }
@@ -114,7 +114,20 @@ fn bind_pass(steps: &[MicroOp], row_len: usize) -> BoundPass {
             MicroOp::Direct(store) => moving(store.s, &store.at, true, row_len),
             // What has been made there.
             MicroOp::Store(store) if store.direct && bound.moving.iter().any(|m| m.write && m.slot == store.s) => continue,
-            _ => None,
+            MicroOp::Op { .. }
+            | MicroOp::Fused(_)
+            | MicroOp::Chain(_)
+            | MicroOp::Splat { .. }
+            | MicroOp::Spread { .. }
+            | MicroOp::FoldRows { .. }
+            | MicroOp::Const { .. }
+            | MicroOp::Scalar { .. }
+            | MicroOp::Index { .. }
+            | MicroOp::Acc { .. }
+            | MicroOp::Load(_)
+            | MicroOp::Store(_)
+            | MicroOp::Bounded { .. }
+            | MicroOp::Philox { .. } => None,
         };
         match (placed, bound.rest.last_mut()) {
             (Some(placed), _) => bound.moving.push(placed),

@@ -237,6 +237,7 @@ struct Sums([f32; WIDE]);
 
 impl Word {
     /// The places it reads.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most operations read one place")]
     pub(super) fn reads(&self) -> [Option<u8>; 2] {
         match self.code {
             Code::Store | Code::StoreBool | Code::Call | Code::Sum => [None, None],

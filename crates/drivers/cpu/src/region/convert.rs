@@ -406,6 +406,7 @@ pub(super) fn cast(from: Ty, to: Ty, tier: Tier) -> Option<OpFn> {
 }
 
 /// The kernel that brings lanes of the compute type back into the range of `dtype`; `None` if they always are.
+#[expect(clippy::wildcard_enum_match_arm, reason = "what fills its lane needs no rounding")]
 pub(super) fn narrow(dtype: DType, tier: Tier) -> Option<OpFn> {
     match dtype {
         DType::I8 => un::<WrapI8>(tier),
@@ -419,6 +420,7 @@ pub(super) fn narrow(dtype: DType, tier: Tier) -> Option<OpFn> {
 }
 
 /// As [`narrow`] after a conversion of floats to lanes of the compute type: integers saturate.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only narrow integers saturate")]
 pub(super) fn saturate(dtype: DType, tier: Tier) -> Option<OpFn> {
     match dtype {
         DType::I8 => un::<SaturateI8>(tier),
@@ -430,6 +432,7 @@ pub(super) fn saturate(dtype: DType, tier: Tier) -> Option<OpFn> {
 }
 
 /// The kernels that read the bits of `from` as `to`, of the same size, in order; none if the lanes have the same bytes.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others have their bits in their lanes")]
 pub(super) fn bitcast(from: DType, to: DType, tier: Tier) -> [Option<OpFn>; 2] {
     use DType::*;
     let bits = match from {

@@ -86,7 +86,7 @@ impl Compiler<'_> {
         // Beside the value itself: those segments run before whatever needs the lanes.
         let segment = match self.levels[value.index()] {
             Level::Uniform => Segment::Uniform,
-            _ => Segment::Row(self.depth[value.index()]),
+            Level::Row | Level::Full => Segment::Row(self.depth[value.index()]),
         };
         let d = self.slot(segment, info.size, true);
         let ty = match info.size {
@@ -360,7 +360,21 @@ impl Compiler<'_> {
             let (f, init) = match self.region.insts[at].op {
                 InstOp::Reduce(op, _) => (whole_rows::fold_each(op, ty, tier), fold_identity(op, dtype)),
                 InstOp::ArgReduce(op, _) => (whole_rows::arg_each(op, ty, tier), 0),
-                _ => return Err(format!("region {}: %{at} is no reduction", self.region.name)),
+                InstOp::Const(_)
+                | InstOp::Scalar(_)
+                | InstOp::AxisIndex(_)
+                | InstOp::Acc
+                | InstOp::Load { .. }
+                | InstOp::Unary(..)
+                | InstOp::Binary(..)
+                | InstOp::Where(..)
+                | InstOp::Cast(_)
+                | InstOp::Bitcast(_)
+                | InstOp::Bounded { .. }
+                | InstOp::Philox { .. }
+                | InstOp::Store { .. } => {
+                    return Err(format!("region {}: %{at} is no reduction", self.region.name));
+                }
             };
             return Ok(Some(MicroOp::FoldRows { f, d: out, a: arg, init: [init; 2] }));
         }
@@ -387,7 +401,19 @@ impl Compiler<'_> {
                 let how = Accumulator::Arg { f, join, ty, best };
                 Reduction { arg, acc: out, out, init, how, sums_f32: false, sum: None }
             }
-            _ => return Err(format!("region {}: %{at} is no reduction", self.region.name)),
+            InstOp::Const(_)
+            | InstOp::Scalar(_)
+            | InstOp::AxisIndex(_)
+            | InstOp::Acc
+            | InstOp::Load { .. }
+            | InstOp::Unary(..)
+            | InstOp::Binary(..)
+            | InstOp::Where(..)
+            | InstOp::Cast(_)
+            | InstOp::Bitcast(_)
+            | InstOp::Bounded { .. }
+            | InstOp::Philox { .. }
+            | InstOp::Store { .. } => return Err(format!("region {}: %{at} is no reduction", self.region.name)),
         };
         self.out.passes[pass].reductions.push(reduction);
         Ok(None)
@@ -438,7 +464,17 @@ impl Compiler<'_> {
                         }
                     }
                     MicroOp::Load(load) => load.in_place &= !slots[load.d as usize].kept,
-                    _ => {}
+                    // A slot of the program's own takes what these give.
+                    MicroOp::Splat { .. }
+                    | MicroOp::Spread { .. }
+                    | MicroOp::FoldRows { .. }
+                    | MicroOp::Const { .. }
+                    | MicroOp::Scalar { .. }
+                    | MicroOp::Index { .. }
+                    | MicroOp::Acc { .. }
+                    | MicroOp::Direct(_)
+                    | MicroOp::Bounded { .. }
+                    | MicroOp::Philox { .. } => {}
                 }
             }
             find_updates(steps, |arg| loads[arg as usize] == 1, |slot| reductions.contains(&slot));
@@ -459,17 +495,18 @@ impl Compiler<'_> {
                 match r.how {
                     Accumulator::Lanes { outer: Some(outer), .. } => shared.push(outer.slot),
                     Accumulator::Arg { best, .. } => shared.push(best),
-                    _ => {}
+                    Accumulator::Fold { .. } | Accumulator::Lanes { outer: None, .. } => {}
                 }
                 shared.iter().for_each(|slot| local[*slot as usize] = false);
             }
         }
         let mut stays = vec![false; n];
         for step in segments_of(&self.out).into_iter().flatten() {
-            match step {
-                MicroOp::Load(load) => stays[load.d as usize] |= load.stays,
-                MicroOp::Index { d, stays: true, .. } => stays[*d as usize] = true,
-                _ => {}
+            if let MicroOp::Load(load) = step {
+                stays[load.d as usize] |= load.stays;
+            }
+            if let MicroOp::Index { d, stays: true, .. } = step {
+                stays[*d as usize] = true;
             }
         }
         let (row_len, block) = (self.out.row_len, self.out.block);

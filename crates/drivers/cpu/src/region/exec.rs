@@ -145,7 +145,7 @@ impl<'a> Frame<'a> {
             let extra = match r.how {
                 Accumulator::Lanes { outer: Some(outer), .. } => outer.slot,
                 Accumulator::Arg { best, .. } => best,
-                _ => r.acc,
+                Accumulator::Fold { .. } | Accumulator::Lanes { outer: None, .. } => r.acc,
             };
             for slot in [r.acc, extra] {
                 self.scratch.ptrs[slot as usize] = self.home(slot);
@@ -211,8 +211,19 @@ impl<'a> Frame<'a> {
             MicroOp::Load(load) => is_run(&load.at),
             MicroOp::Store(store) => is_run(&store.at),
             MicroOp::Direct(store) => !self.stream && is_run(&store.at),
-            // Nothing else is in such a program but what computes in that memory.
-            _ => true,
+            // Only what computes in that memory is in such a program; see `bound`.
+            MicroOp::Op { .. }
+            | MicroOp::Fused(_)
+            | MicroOp::Chain(_)
+            | MicroOp::Splat { .. }
+            | MicroOp::Spread { .. }
+            | MicroOp::FoldRows { .. }
+            | MicroOp::Const { .. }
+            | MicroOp::Scalar { .. }
+            | MicroOp::Index { .. }
+            | MicroOp::Acc { .. }
+            | MicroOp::Bounded { .. }
+            | MicroOp::Philox { .. } => true,
         };
         if block.padded() != n || !program.row[0].iter().all(there) {
             return Ok(false);
@@ -264,7 +275,17 @@ impl<'a> Frame<'a> {
                 Some(stored.map_or(walk, |pitch| Walk { row: pitch as i64 * walk.col, ..walk }))
             }
             MicroOp::Index { par, .. } => Walk::new(par, start, pitch, rows, cols),
-            _ => None,
+            MicroOp::Op { .. }
+            | MicroOp::Fused(_)
+            | MicroOp::Chain(_)
+            | MicroOp::Splat { .. }
+            | MicroOp::Spread { .. }
+            | MicroOp::FoldRows { .. }
+            | MicroOp::Const { .. }
+            | MicroOp::Scalar { .. }
+            | MicroOp::Acc { .. }
+            | MicroOp::Bounded { .. }
+            | MicroOp::Philox { .. } => None,
         };
         let walks = &mut self.scratch.walks;
         walks.clear();
@@ -504,7 +525,21 @@ impl<'a> Frame<'a> {
                 match step {
                     MicroOp::Op { f, d, a, b, c } => f(self.ptr(*d), self.ptr(*a), self.ptr(*b), self.ptr(*c), of_operation),
                     MicroOp::Fused(fused) => fused.run(padded, |slot| self.ptr(slot)),
-                    _ => return self.segment(&steps[at..], block, None),
+                    MicroOp::Chain(_)
+                    | MicroOp::Splat { .. }
+                    | MicroOp::Spread { .. }
+                    | MicroOp::FoldRows { .. }
+                    | MicroOp::Const { .. }
+                    | MicroOp::Scalar { .. }
+                    | MicroOp::Index { .. }
+                    | MicroOp::Acc { .. }
+                    | MicroOp::Load(_)
+                    | MicroOp::Direct(_)
+                    | MicroOp::Store(_)
+                    | MicroOp::Bounded { .. }
+                    | MicroOp::Philox { .. } => {
+                        return self.segment(&steps[at..], block, None);
+                    }
                 }
             }
         }
@@ -626,11 +661,10 @@ impl<'a> Frame<'a> {
 
     /// Whether a tile's blocks may share the step's lanes, where its rows are all the same.
     fn stays(&self, step: &MicroOp) -> bool {
-        match step {
-            MicroOp::Load(load) => load.stays && !self.is_shared(load.at.arg),
-            MicroOp::Index { stays, .. } => *stays,
-            _ => false,
+        if let MicroOp::Load(load) = step {
+            return load.stays && !self.is_shared(load.at.arg);
         }
+        matches!(step, MicroOp::Index { stays: true, .. })
     }
 
     /// Where the block lies in its argument, if that is one contiguous run.

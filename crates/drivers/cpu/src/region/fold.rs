@@ -221,7 +221,7 @@ pub(super) fn carry(ty: Ty, tier: Tier) -> Option<(OpFn, OpFn)> {
     match ty {
         Ty::F32 => Some((pick::<Carry<f32>>(tier), pick::<Settle<f32>>(tier))),
         Ty::F64 => Some((pick::<Carry<f64>>(tier), pick::<Settle<f64>>(tier))),
-        _ => None,
+        Ty::I32 | Ty::U32 | Ty::I64 | Ty::U64 | Ty::Bool => None,
     }
 }
 
@@ -295,7 +295,7 @@ pub(super) fn fold(op: ReduceOp, ty: Ty, tier: Tier) -> OpFn {
         Ty::F32 => match op {
             ReduceOp::Sum => pick::<Fold<Add<f32>, f64>>(tier),
             ReduceOp::Prod => pick::<Fold<Mul<f32>, f64>>(tier),
-            _ => folding::<f32>(op, tier),
+            ReduceOp::Max | ReduceOp::Min => folding::<f32>(op, tier),
         },
         Ty::F64 if op == ReduceOp::Sum => pick::<Fold<Add<f64>, Exact>>(tier),
         Ty::F64 => folding::<f64>(op, tier),

@@ -50,6 +50,7 @@ fn binary(op: BinaryOp, number: bool, reversed: bool) -> Option<Code> {
 }
 
 /// The code of an operation; what has none is called.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are calls of their kernels")]
 fn unary(op: UnaryOp) -> Option<Code> {
     Some(match op {
         UnaryOp::Neg => Code::Neg,
@@ -473,18 +474,15 @@ pub(super) fn find_updates(steps: &mut [MicroOp], loaded_once: impl Fn(u32) -> b
         let MicroOp::Chain(chain) = &steps[at] else { continue };
         let mut updates: Vec<(usize, usize, Slot)> = Vec::new();
         for (k, out) in chain.outs.iter().enumerate() {
-            let found = steps.iter().enumerate().find_map(|(i, step)| match step {
-                MicroOp::Store(store) if store.s == out.slot && store.same_bytes => Some((i, store)),
-                _ => None,
+            let found = steps.iter().enumerate().find_map(|(i, step)| {
+                let MicroOp::Store(store) = step else { return None };
+                (store.s == out.slot && store.same_bytes).then_some((i, store))
             });
             let Some((i, store)) = found else { continue };
-            let over = steps.iter().find_map(|step| match step {
-                MicroOp::Load(load)
-                    if load.in_place && load.mask.is_none() && loaded_once(load.at.arg) && store.at.same_place(&load.at) =>
-                {
-                    Some(load.d)
-                }
-                _ => None,
+            let over = steps.iter().find_map(|step| {
+                let MicroOp::Load(load) = step else { return None };
+                let is_over = load.in_place && load.mask.is_none() && loaded_once(load.at.arg) && store.at.same_place(&load.at);
+                is_over.then_some(load.d)
             });
             let Some(over) = over else { continue };
             let readers = steps.iter().filter(|step| reads(step, over)).count();

@@ -545,6 +545,7 @@ pub(super) fn un_of<O: Unary>(tier: Tier) -> OpFn {
 }
 
 /// Nothing where the instruction is the identity on integers.
+#[expect(clippy::wildcard_enum_match_arm, reason = "what rounds, or what only floats have, is the integer itself")]
 fn unary_int<T: Int>(op: UnaryOp, tier: Tier) -> Option<OpFn> {
     match op {
         UnaryOp::Neg => un::<NegInt<T>>(tier),
@@ -570,6 +571,7 @@ fn unary_float<T: Float>(op: UnaryOp, tier: Tier) -> Option<OpFn> {
 }
 
 /// The kernel of a unary operation on values of `ty`; `None` if the value stays as it is.
+#[expect(clippy::wildcard_enum_match_arm, reason = "of a bool, what is no test is the bool itself")]
 pub(super) fn unary(op: UnaryOp, ty: Ty, tier: Tier) -> Option<OpFn> {
     match ty {
         Ty::F32 => unary_float::<f32>(op, tier),
@@ -591,7 +593,7 @@ fn bin<O: Binary, const ALL: bool>(tier: Tier, shape: Shape) -> OpFn {
     match shape {
         Shape::First if ALL => pick::<MapBinary<O, true, false>>(tier),
         Shape::Second if ALL => pick::<MapBinary<O, false, true>>(tier),
-        _ => pick::<MapBinary<O, false, false>>(tier),
+        Shape::Lanes | Shape::First | Shape::Second | Shape::Both => pick::<MapBinary<O, false, false>>(tier),
     }
 }
 
@@ -643,7 +645,16 @@ fn bool_op(op: BinaryOp) -> BinaryOp {
         BinaryOp::Mul | BinaryOp::Min | BinaryOp::Div | BinaryOp::IDiv => BinaryOp::And,
         BinaryOp::Pow => BinaryOp::Ge,
         BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Rem => BinaryOp::Gt,
-        other => other,
+        BinaryOp::Atan2
+        | BinaryOp::Eq
+        | BinaryOp::Ne
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge
+        | BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Xor => op,
     }
 }
 

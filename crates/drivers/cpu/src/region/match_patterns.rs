@@ -257,10 +257,11 @@ fn fuse_sums(pass: &mut Pass, finder: &mut Finder<'_>, patterns: &[SumPattern], 
 fn stores_last(steps: &mut [MicroOp]) -> bool {
     let mut stored: SmallVec<[u32; 8]> = SmallVec::new();
     for step in steps.iter() {
-        match step {
-            MicroOp::Store(store) => stored.push(store.at.arg),
-            MicroOp::Load(load) if stored.contains(&load.at.arg) => return false,
-            _ => {}
+        if let MicroOp::Store(store) = step {
+            stored.push(store.at.arg);
+        }
+        if matches!(step, MicroOp::Load(load) if stored.contains(&load.at.arg)) {
+            return false;
         }
     }
     // Stable: a `false` comes before a `true`.

@@ -372,18 +372,22 @@ pub(super) fn weight(op: &InstOp) -> usize {
         InstOp::Load { index, mask, .. } if mask.is_some() || !index.dynamic.is_empty() => 8,
         InstOp::Load { .. } => 1,
         InstOp::Store { .. } => 1,
-        InstOp::Unary(op, _) => match op {
-            UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Recip | UnaryOp::Sign => 4,
-            op => op.cost().min(10),
-        },
-        InstOp::Binary(op, ..) => match op {
-            BinaryOp::Div => 4,
-            BinaryOp::IDiv | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Atan2 => 20,
-            _ => 1,
-        },
+        InstOp::Unary(UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Recip | UnaryOp::Sign, _) => 4,
+        InstOp::Unary(op, _) => op.cost().min(10),
+        InstOp::Binary(BinaryOp::Div, ..) => 4,
+        InstOp::Binary(BinaryOp::IDiv | BinaryOp::Rem | BinaryOp::Pow | BinaryOp::Atan2, ..) => 20,
+        InstOp::Binary(..) => 1,
         InstOp::Philox { .. } => 20,
         InstOp::ArgReduce(..) => 4,
-        _ => 1,
+        InstOp::Const(_)
+        | InstOp::Scalar(_)
+        | InstOp::AxisIndex(_)
+        | InstOp::Acc
+        | InstOp::Where(..)
+        | InstOp::Cast(_)
+        | InstOp::Bitcast(_)
+        | InstOp::Bounded { .. }
+        | InstOp::Reduce(..) => 1,
     }
 }
 
@@ -435,7 +439,17 @@ impl<'a> Compiler<'a> {
                 InstOp::Unary(..) | InstOp::Cast(_) | InstOp::Bitcast(_) => last_use[at].max(at),
                 // Reductions take their blocks after the stores.
                 InstOp::Reduce(..) | InstOp::ArgReduce(..) => n,
-                _ => at,
+                // These read it, and give a value of their own; what a load gives is the load's.
+                InstOp::Const(_)
+                | InstOp::Scalar(_)
+                | InstOp::AxisIndex(_)
+                | InstOp::Acc
+                | InstOp::Load { .. }
+                | InstOp::Binary(..)
+                | InstOp::Where(..)
+                | InstOp::Bounded { .. }
+                | InstOp::Philox { .. }
+                | InstOp::Store { .. } => at,
             };
             region.insts[at].op.visit_values(|value| last_use[value.index()] = last_use[value.index()].max(through));
         }
@@ -460,10 +474,8 @@ impl<'a> Compiler<'a> {
 
     /// The level a value is evaluated at: stores happen at least once per row.
     pub(super) fn level(&self, at: usize) -> Level {
-        match self.region.insts[at].op {
-            InstOp::Store { .. } => self.levels[at].max(Level::Row),
-            _ => self.levels[at],
-        }
+        let is_store = matches!(self.region.insts[at].op, InstOp::Store { .. });
+        if is_store { self.levels[at].max(Level::Row) } else { self.levels[at] }
     }
 
     pub(super) fn has_lanes(&self, level: Level) -> bool {
@@ -513,7 +525,19 @@ impl<'a> Compiler<'a> {
             .filter_map(|at| match region.insts[at].op {
                 InstOp::Reduce(..) | InstOp::ArgReduce(..) => Some(self.depth[at]),
                 InstOp::Store { .. } if self.level(at) == Level::Full => Some(self.depth[at] + 1),
-                _ => None,
+                InstOp::Const(_)
+                | InstOp::Scalar(_)
+                | InstOp::AxisIndex(_)
+                | InstOp::Acc
+                | InstOp::Load { .. }
+                | InstOp::Unary(..)
+                | InstOp::Binary(..)
+                | InstOp::Where(..)
+                | InstOp::Cast(_)
+                | InstOp::Bitcast(_)
+                | InstOp::Bounded { .. }
+                | InstOp::Philox { .. }
+                | InstOp::Store { .. } => None,
             })
             .max()
             .unwrap_or(0);
@@ -557,7 +581,18 @@ impl<'a> Compiler<'a> {
                         && match region.insts[at].op {
                             InstOp::Reduce(..) | InstOp::ArgReduce(..) => self.depth[at] == pass + 1,
                             InstOp::Store { .. } => self.level(at) == Level::Full && pass + 1 == n_passes,
-                            _ => false,
+                            InstOp::Const(_)
+                            | InstOp::Scalar(_)
+                            | InstOp::AxisIndex(_)
+                            | InstOp::Acc
+                            | InstOp::Load { .. }
+                            | InstOp::Unary(..)
+                            | InstOp::Binary(..)
+                            | InstOp::Where(..)
+                            | InstOp::Cast(_)
+                            | InstOp::Bitcast(_)
+                            | InstOp::Bounded { .. }
+                            | InstOp::Philox { .. } => false,
                         }
                 })
                 .collect();

@@ -61,10 +61,13 @@ impl Bf16 {
 /// measured once, in some 0.2 ms, unless `UNIGRAD_REPRODUCIBLE` is on. `UNIGRAD_CPU_TIER` may forbid either.
 pub(crate) fn bf16() -> Bf16 {
     static WAY: OnceLock<Bf16> = OnceLock::new();
-    *WAY.get_or_init(|| match Bf16::most() {
-        Bf16::Tiles if has_tiles() => Bf16::Tiles,
-        Bf16::Tiles | Bf16::Pairs if has_pairs() && (Config::current_or_default().reproducible || pairs_win()) => Bf16::Pairs,
-        _ => Bf16::Widened,
+    *WAY.get_or_init(|| {
+        let most = Bf16::most();
+        if most == Bf16::Tiles && has_tiles() {
+            return Bf16::Tiles;
+        }
+        let may_pair = matches!(most, Bf16::Tiles | Bf16::Pairs) && has_pairs();
+        if may_pair && (Config::current_or_default().reproducible || pairs_win()) { Bf16::Pairs } else { Bf16::Widened }
     })
 }
 
@@ -141,10 +144,12 @@ pub(crate) mod tests {
         let all = [(Tier::Baseline, "baseline"), (Tier::Avx2, "avx2"), (Tier::Avx512, "avx512")];
         SAID.call_once(|| {
             for (each, name) in all {
-                match each {
-                    _ if each <= tier() => println!("RAN: the CPU's kernels for {name}"),
-                    _ if each <= detect() => println!("NOT RUN: the CPU's kernels for {name}: UNIGRAD_CPU_TIER forbids it"),
-                    _ => println!("NOT RUN: the CPU's kernels for {name}: the processor has no such instructions"),
+                if each <= tier() {
+                    println!("RAN: the CPU's kernels for {name}");
+                } else if each <= detect() {
+                    println!("NOT RUN: the CPU's kernels for {name}: UNIGRAD_CPU_TIER forbids it");
+                } else {
+                    println!("NOT RUN: the CPU's kernels for {name}: the processor has no such instructions");
                 }
             }
         });

@@ -391,9 +391,10 @@ impl CublasLt {
         // Read on the host before the call returns, as numbers of the compute dtype.
         let beta = if residual.is_some() { 1.0 } else { 0.0 };
         let (wide, narrow) = ([at.scale, beta], [at.scale as f32, beta as f32]);
-        let [alpha, beta]: [*const c_void; 2] = match p.compute {
-            DType::F64 => [(&raw const wide[0]).cast(), (&raw const wide[1]).cast()],
-            _ => [(&raw const narrow[0]).cast(), (&raw const narrow[1]).cast()],
+        let [alpha, beta]: [*const c_void; 2] = if p.compute == DType::F64 {
+            [(&raw const wide[0]).cast(), (&raw const wide[1]).cast()]
+        } else {
+            [(&raw const narrow[0]).cast(), (&raw const narrow[1]).cast()]
         };
         let run = |call: &Call, candidate: usize| {
             let Some(Candidate { algorithm, workspace: needs }) = call.candidates.get(candidate) else { return NOT_SUPPORTED };
@@ -486,7 +487,8 @@ fn kind(dtype: DType) -> Option<i32> {
         DType::BF16 => Some(14),
         DType::F8E4M3 => Some(28),
         DType::F8E5M2 => Some(29),
-        _ => None, // DEFAULT: the library multiplies no other dtype
+        // The library multiplies none of them.
+        DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => None,
     }
 }
 

@@ -40,7 +40,19 @@ pub(crate) fn can(c: &Convolution) -> bool {
     let known = match operands(c) {
         DType::F16 | DType::BF16 => true,
         DType::F32 => c.tf32,
-        _ => false, // DEFAULT: it is asked for no other dtype
+        // It has words for none of them.
+        DType::Bool
+        | DType::U8
+        | DType::I8
+        | DType::U16
+        | DType::I16
+        | DType::U32
+        | DType::I32
+        | DType::U64
+        | DType::I64
+        | DType::F64
+        | DType::F8E4M3
+        | DType::F8E5M2 => false,
     };
     let is_known = c.inside.activation != Activation::GeluTanhSlope;
     known && is_known && c.compute == DType::F32 && c.inside.before.is_none()

@@ -204,7 +204,19 @@ pub(super) fn kind_of(dtype: DType) -> Result<DataType, Status> {
         DType::F32 => Ok(FLOAT),
         DType::F16 => Ok(HALF),
         DType::BF16 => Ok(BFLOAT16),
-        _ => Err(Status::UNEXPECTED), // DEFAULT: the library is asked for no other dtype
+        // The library is asked for none of them.
+        DType::Bool
+        | DType::U8
+        | DType::I8
+        | DType::U16
+        | DType::I16
+        | DType::U32
+        | DType::I32
+        | DType::U64
+        | DType::I64
+        | DType::F64
+        | DType::F8E4M3
+        | DType::F8E5M2 => Err(Status::UNEXPECTED),
     }
 }
 

@@ -64,7 +64,16 @@ pub(crate) fn attention_of(kernel: &Kernel) -> Option<(&Attention, bool)> {
     match kernel {
         Kernel::Attention(a) => Some((a, false)),
         Kernel::AttentionGrad(grad) => Some((&grad.forward, true)),
-        _ => None, // DEFAULT: no other kind of kernel is attention
+        Kernel::Region(_)
+        | Kernel::Grouped(_)
+        | Kernel::Joined(_)
+        | Kernel::Contract(_)
+        | Kernel::Scan(_)
+        | Kernel::Scatter(_)
+        | Kernel::ArgSort(_)
+        | Kernel::TopK(_)
+        | Kernel::MaxPool(_)
+        | Kernel::Custom(_) => None,
     }
 }
 
@@ -86,7 +95,16 @@ impl Cudnn {
         let call = match kernel {
             Kernel::Attention(a) => attention::Call::forward(&self.context, a)?,
             Kernel::AttentionGrad(grad) => attention::Call::backward(&self.context, grad)?,
-            _ => return None, // DEFAULT: no other kind of kernel is attention
+            Kernel::Region(_)
+            | Kernel::Grouped(_)
+            | Kernel::Joined(_)
+            | Kernel::Contract(_)
+            | Kernel::Scan(_)
+            | Kernel::Scatter(_)
+            | Kernel::ArgSort(_)
+            | Kernel::TopK(_)
+            | Kernel::MaxPool(_)
+            | Kernel::Custom(_) => return None,
         };
         let workspace = call.workspace();
         Some((self.attentions.keep(call), workspace))

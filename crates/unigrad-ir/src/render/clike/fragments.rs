@@ -60,7 +60,30 @@ impl Writer<'_> {
                     }
                 }
             }
-            _ => return,
+            Op::Const(_)
+            | Op::Scalar(_)
+            | Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Load(..)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Atomic(..)
+            | Op::CompareExchange(..)
+            | Op::Subgroup(..)
+            | Op::Raw(_) => {
+                return self.refuse(Some(value), "an instruction that gives no fragment", "validate the program first");
+            }
         };
         self.line(&text);
     }
@@ -77,15 +100,43 @@ impl Writer<'_> {
         self.line(&text);
     }
 
-    /// Whether a factor's fragment was loaded column by column, also where it went through a local array.
+    /// Whether a factor's fragment was loaded column by column, also where it went through arrays of the thread.
     pub(in crate::render) fn is_transposed(&self, value: Value) -> bool {
-        match self.program.insts[value.index()].op {
-            Op::FragmentLoad { transposed, .. } => transposed,
-            Op::Load(Place::Local(at), _) => match self.first_stored(at).map(|v| &self.program.insts[v.index()].op) {
-                Some(Op::FragmentLoad { transposed, .. }) => *transposed,
-                _ => false,
-            },
-            _ => false,
+        let (mut left, mut arrays) = (vec![value], Vec::new());
+        while let Some(value) = left.pop() {
+            match self.program.insts[value.index()].op {
+                Op::FragmentLoad { transposed, .. } => return transposed,
+                Op::Load(Place::Local(at), _) if !arrays.contains(&at) => {
+                    arrays.push(at);
+                    left.extend(self.stored_to(at).into_iter().rev());
+                }
+                // What is filled with one number is the same either way, and only sums are computed.
+                Op::Const(_)
+                | Op::Scalar(_)
+                | Op::TableScalar(..)
+                | Op::Thread(_)
+                | Op::Group(_)
+                | Op::GroupCount(_)
+                | Op::Lane
+                | Op::Counter
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::MulHi(..)
+                | Op::Select(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Load(..)
+                | Op::Compose(_)
+                | Op::Extract(..)
+                | Op::Atomic(..)
+                | Op::CompareExchange(..)
+                | Op::Subgroup(..)
+                | Op::FragmentFill(_)
+                | Op::FragmentMma(..)
+                | Op::Raw(_) => {}
+            }
         }
+        false
     }
 }

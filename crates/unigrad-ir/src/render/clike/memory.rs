@@ -1,7 +1,7 @@
 //! Memory: places, loads and stores of numbers and vectors, atomic operations.
 
 use super::{Vectors, Writer, helpers::unsigned, identifier, param_name, stored};
-use crate::{AtomicOp, Op, Param, Place, Stmt, Type, Value};
+use crate::{AtomicOp, Param, Place, Stmt, Type, Value, render::each_stmt};
 use unigrad_scalar::DType;
 
 impl Writer<'_> {
@@ -37,7 +37,9 @@ impl Writer<'_> {
     fn element(&self, place: Place, index: Value) -> String {
         match place {
             Place::Local(at) if self.program.locals[at as usize].len == 1 => self.pointer(place),
-            _ => format!("{}[{}]", self.pointer(place), self.offset(place, index)),
+            Place::Param(_) | Place::Table(..) | Place::Shared(_) | Place::Local(_) => {
+                format!("{}[{}]", self.pointer(place), self.offset(place, index))
+            }
         }
     }
 
@@ -50,7 +52,8 @@ impl Writer<'_> {
         };
         match place {
             Place::Param(at) => has_words && matches!(self.program.params[at as usize], Param::Buffer { atomic: true, .. }),
-            _ => false,
+            // No atomics work on tables and the thread's own; those on shared arrays have barriers between them and the rest.
+            Place::Table(..) | Place::Shared(_) | Place::Local(_) => false,
         }
     }
 
@@ -265,18 +268,16 @@ impl Writer<'_> {
         }
     }
 
-    /// A value stored to a local array, by which a fragment's layout is known.
-    pub(super) fn first_stored(&self, local: u32) -> Option<Value> {
-        fn find(block: &[Stmt], local: u32, known: &dyn Fn(Value) -> bool) -> Option<Value> {
-            block.iter().find_map(|stmt| match stmt {
-                Stmt::Store { place: Place::Local(at), value, .. } if *at == local && known(*value) => Some(*value),
-                Stmt::If { then, otherwise, .. } => find(then, local, known).or_else(|| find(otherwise, local, known)),
-                Stmt::For { body, .. } => find(body, local, known),
-                Stmt::While { check, body, .. } => find(check, local, known).or_else(|| find(body, local, known)),
-                _ => None,
-            })
-        }
-        let loaded = |value: Value| matches!(self.program.insts[value.index()].op, Op::FragmentLoad { .. });
-        find(&self.program.body, local, &loaded).or_else(|| find(&self.program.body, local, &|_| true))
+    /// The values that are stored to a local array, in order.
+    pub(super) fn stored_to(&self, local: u32) -> Vec<Value> {
+        let mut values = Vec::new();
+        each_stmt(&self.program.body, &mut |stmt| {
+            if let Stmt::Store { place: Place::Local(at), value, .. } = stmt
+                && *at == local
+            {
+                values.push(*value);
+            }
+        });
+        values
     }
 }

@@ -119,7 +119,9 @@ pub(super) fn stored(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool | DType::F8E4M3 | DType::F8E5M2 => "u8",
         DType::F16 | DType::BF16 => "u16",
-        other => other.name(),
+        DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 | DType::F32 | DType::F64 => {
+            dtype.name()
+        }
     }
 }
 
@@ -191,16 +193,35 @@ impl Writer<'_> {
                 let name = param_name(*at as usize, &self.program.params[*at as usize]);
                 if self.program.ty(value).dtype() == DType::Bool { format!("({name} != 0)") } else { name }
             }
-            _ => format!("v{}", value.0),
+            Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Load(..)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Atomic(..)
+            | Op::CompareExchange(..)
+            | Op::Subgroup(..)
+            | Op::FragmentFill(_)
+            | Op::FragmentLoad { .. }
+            | Op::FragmentMma(..)
+            | Op::Raw(_) => format!("v{}", value.0),
         }
     }
 
     /// The constant that a value is, if it is one.
     pub(super) fn constant(&self, value: Value) -> Option<Literal> {
-        match self.program.insts[value.index()].op {
-            Op::Const(literal) => Some(literal),
-            _ => None,
-        }
+        if let Op::Const(literal) = self.program.insts[value.index()].op { Some(literal) } else { None }
     }
 
     // --- declarations
@@ -296,7 +317,7 @@ impl Writer<'_> {
         for at in 0..self.program.locals.len() {
             let array = &self.program.locals[at];
             let name = format!("l{at}_{}", identifier(&array.name));
-            let stored_in = self.first_stored(at as u32).unwrap_or(Value(0));
+            let stored_in = self.stored_to(at as u32).first().copied().unwrap_or(Value(0));
             let ty = self.type_name(stored_in, array.ty);
             if array.len == 1 {
                 self.line(&format!("{ty} {name};"));

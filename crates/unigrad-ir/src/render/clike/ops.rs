@@ -55,6 +55,7 @@ impl Writer<'_> {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "of a bool, what is no test is the bool itself")]
     pub(super) fn unary(&mut self, at: Value, op: UnaryOp, a: Value) -> String {
         let (dtype, x) = (self.program.ty(a).dtype(), self.value(a));
         match dtype {
@@ -65,14 +66,15 @@ impl Writer<'_> {
                 _ => x,
             },
             DType::F32 | DType::F64 => self.unary_float(Some(at), op, dtype, &x),
-            DType::F16 | DType::BF16 => {
+            DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => {
                 self.refuse(Some(at), format!("{} of {dtype}", op.name()), "cast to f32 first");
                 x
             }
-            _ => unary_int(op, dtype, x),
+            DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => unary_int(op, dtype, x),
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others go by their names")]
     pub(super) fn unary_float(&mut self, at: Option<Value>, op: UnaryOp, dtype: DType, x: &str) -> String {
         let one = if dtype == DType::F32 { "1.0f" } else { "1.0" };
         let zero = if dtype == DType::F32 { "0.0f" } else { "0.0" };
@@ -121,17 +123,33 @@ impl Writer<'_> {
                 BinaryOp::And | BinaryOp::Min | BinaryOp::Mul => format!("{x} && {y}"),
                 BinaryOp::Or | BinaryOp::Max | BinaryOp::Add => format!("{x} || {y}"),
                 BinaryOp::Xor => format!("{x} != {y}"),
-                _ => {
+                BinaryOp::Sub
+                | BinaryOp::Div
+                | BinaryOp::IDiv
+                | BinaryOp::Rem
+                | BinaryOp::Pow
+                | BinaryOp::Atan2
+                | BinaryOp::Shl
+                | BinaryOp::Shr
+                // Comparisons were answered before.
+                | BinaryOp::Eq
+                | BinaryOp::Ne
+                | BinaryOp::Lt
+                | BinaryOp::Le
+                | BinaryOp::Gt
+                | BinaryOp::Ge => {
                     self.refuse(at, format!("{} of bool", op.name()), "cast to an integer first");
                     x.to_owned()
                 }
             },
             DType::F32 | DType::F64 => self.binary_float(at, op, dtype, x, y),
-            DType::F16 | DType::BF16 => {
+            DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => {
                 self.refuse(at, format!("{} of {dtype}", op.name()), "cast to f32 first");
                 x.to_owned()
             }
-            _ => self.binary_int(op, dtype, x, y, constant.map(Literal::as_i64)),
+            DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::U64 | DType::I64 => {
+                self.binary_int(op, dtype, x, y, constant.map(Literal::as_i64))
+            }
         }
     }
 
@@ -144,10 +162,12 @@ impl Writer<'_> {
             BinaryOp::IDiv => "floordiv",
             BinaryOp::Rem => "floorrem",
             BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Max | BinaryOp::Min => op.name(),
-            _ => {
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Shl | BinaryOp::Shr => {
                 self.refuse(at, format!("{} of {dtype}", op.name()), "cast to an integer or to bool first");
                 return x.to_owned();
             }
+            // Comparisons were answered before.
+            BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => return x.to_owned(),
         };
         format!("{}({x}, {y})", self.function(function, dtype))
     }
@@ -264,6 +284,7 @@ impl Writer<'_> {
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "it asks whether it compares")]
 fn comparison(op: BinaryOp) -> Option<&'static str> {
     Some(match op {
         BinaryOp::Eq => "==",
@@ -276,6 +297,7 @@ fn comparison(op: BinaryOp) -> Option<&'static str> {
     })
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "what rounds, or what only floats have, is the integer itself")]
 fn unary_int(op: UnaryOp, dtype: DType, x: String) -> String {
     let (name, signed) = (dtype.name(), dtype.is_signed_int());
     let through = if dtype.size() == 8 { "u64" } else { "u32" };

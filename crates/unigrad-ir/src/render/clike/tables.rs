@@ -136,13 +136,33 @@ pub(super) fn choices(program: &Program, tables: Tables) -> BTreeMap<Value, Vec<
         match &inst.op {
             Op::Load(at, _) | Op::Atomic(_, at, ..) | Op::CompareExchange(at, ..) | Op::FragmentLoad { place: at, .. } => place(at),
             Op::Raw(raw) => raw.places.iter().for_each(&mut place),
-            _ => {}
+            // Numbers in tables come last.
+            Op::Const(_)
+            | Op::Scalar(_)
+            | Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Subgroup(..)
+            | Op::FragmentFill(_)
+            | Op::FragmentMma(..) => {}
         }
     }
     each_stmt(&program.body, &mut |stmt| match stmt {
         Stmt::Store { place: at, .. } | Stmt::FragmentStore { place: at, .. } => place(at),
         Stmt::Raw(raw) => raw.places.iter().for_each(&mut place),
-        _ => {}
+        Stmt::Let(_) | Stmt::Barrier | Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } => {}
     });
     for inst in &program.insts {
         if let Op::TableScalar(at, which) = inst.op {

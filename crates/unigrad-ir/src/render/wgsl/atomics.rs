@@ -14,7 +14,7 @@ impl Writer<'_> {
     fn atomic_store(&self, place: Place, value: Value) -> Result<Store, RenderError> {
         let store = match place {
             Place::Local(_) => None,
-            _ => Some(self.store_of(place)?),
+            Place::Param(_) | Place::Table(..) | Place::Shared(_) => Some(self.store_of(place)?),
         };
         store
             .filter(|s| s.form == Form::Atomic)

@@ -41,16 +41,32 @@ impl Known {
         let number = match &inst.op {
             Op::Const(literal) => literal.as_i64(),
             Op::Cast(a) => self.get(*a)?,
-            Op::Binary(op, a, b) => {
-                let (a, b) = (self.get(*a)?, self.get(*b)?);
-                match op {
-                    BinaryOp::Add => a.checked_add(b)?,
-                    BinaryOp::Sub => a.checked_sub(b)?,
-                    BinaryOp::Mul => a.checked_mul(b)?,
-                    _ => return None,
-                }
-            }
-            _ => return None,
+            Op::Binary(BinaryOp::Add, a, b) => self.get(*a)?.checked_add(self.get(*b)?)?,
+            Op::Binary(BinaryOp::Sub, a, b) => self.get(*a)?.checked_sub(self.get(*b)?)?,
+            Op::Binary(BinaryOp::Mul, a, b) => self.get(*a)?.checked_mul(self.get(*b)?)?,
+            Op::Scalar(_)
+            | Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Bitcast(_)
+            | Op::Load(..)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Atomic(..)
+            | Op::CompareExchange(..)
+            | Op::Subgroup(..)
+            | Op::FragmentFill(_)
+            | Op::FragmentLoad { .. }
+            | Op::FragmentMma(..)
+            | Op::Raw(_) => return None,
         };
         // All integers of 32 bits hold these, so nothing has wrapped; the narrow ones are no indices.
         (dtype.size() >= 4 && (0..i64::from(i32::MAX)).contains(&number)).then_some(number)
@@ -101,7 +117,26 @@ impl Walk<'_> {
                             self.visit(*place, None)
                         }
                         Op::Raw(raw) => raw.places.iter().for_each(|place| self.visit(*place, None)),
-                        _ => {}
+                        Op::Const(_)
+                        | Op::Scalar(_)
+                        | Op::TableScalar(..)
+                        | Op::Thread(_)
+                        | Op::Group(_)
+                        | Op::GroupCount(_)
+                        | Op::Lane
+                        | Op::Counter
+                        | Op::Unary(..)
+                        | Op::Binary(..)
+                        | Op::Fma(..)
+                        | Op::MulHi(..)
+                        | Op::Select(..)
+                        | Op::Cast(_)
+                        | Op::Bitcast(_)
+                        | Op::Compose(_)
+                        | Op::Extract(..)
+                        | Op::Subgroup(..)
+                        | Op::FragmentFill(_)
+                        | Op::FragmentMma(..) => {}
                     }
                 }
                 Stmt::Store { place, index, value } => self.visit(*place, Some((*index, self.program.ty(*value)))),

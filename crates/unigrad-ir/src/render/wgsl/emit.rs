@@ -108,10 +108,8 @@ impl Writer<'_> {
     /// The operation and its arguments, if a value is the larger or the smaller of two `f32`.
     fn extremum(&self, value: Value) -> Option<(BinaryOp, [Value; 2])> {
         let inst = &self.program.insts[value.index()];
-        match inst.op {
-            Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) if inst.ty == Type::Scalar(DType::F32) => Some((op, [a, b])),
-            _ => None,
-        }
+        let Op::Binary(op @ (BinaryOp::Max | BinaryOp::Min), a, b) = inst.op else { return None };
+        (inst.ty == Type::Scalar(DType::F32)).then_some((op, [a, b]))
     }
 
     /// An extremum in three lines: that of numbers, the largest magnitude as bits, and what it is if that is of no number. Extrema of extrema
@@ -180,7 +178,9 @@ impl Writer<'_> {
             }
             Op::Fma(a, b, c) => match rep(dtype) {
                 Rep::F32 | Rep::F64 => format!("fma({}, {}, {})", v(*a), v(*b), v(*c)),
-                _ => return Err(self.error(Some(value), format!("fma of {dtype}"), "it takes f32 and f64")),
+                Rep::Bool | Rep::U32 | Rep::I32 | Rep::I64 | Rep::U64 => {
+                    return Err(self.error(Some(value), format!("fma of {dtype}"), "it takes f32 and f64"));
+                }
             },
             Op::MulHi(a, b) => format!("wide_product({}, {}).y", v(*a), v(*b)),
             Op::Select(condition, a, b) => {
@@ -206,7 +206,7 @@ impl Writer<'_> {
             Op::Extract(a, lane) => match program.ty(*a) {
                 Type::Vector(dtype, lanes) if halves::is_half(dtype) => halves::lane(&v(*a), lanes.into(), usize::from(*lane)),
                 Type::Vector(..) => format!("{}[{lane}]", v(*a)),
-                _ => v(*a),
+                Type::Scalar(_) | Type::Fragment(_) => v(*a),
             },
             Op::Atomic(op, place, index, a) => self.atomic(value, *op, *place, *index, *a)?,
             Op::CompareExchange(place, index, expected, new) => self.compare_exchange(value, *place, *index, *expected, *new)?,
@@ -228,9 +228,9 @@ impl Writer<'_> {
     /// The arguments' texts. Compilers take products and quotients of 0 for 0, whatever the other number is: where one argument is a constant
     /// 0, infinite or no number, they see neither.
     fn operands(&self, op: BinaryOp, arguments: [Value; 2]) -> [String; 2] {
-        let is_special = |value: Value| match self.program.insts[value.index()].op {
-            Op::Const(literal) => literal.dtype().is_float() && !literal.as_f64().is_normal(),
-            _ => false,
+        let is_special = |value: Value| {
+            let op = &self.program.insts[value.index()].op;
+            matches!(op, Op::Const(literal) if literal.dtype().is_float() && !literal.as_f64().is_normal())
         };
         let is_product = matches!(op, BinaryOp::Mul | BinaryOp::Div) && arguments.into_iter().any(is_special);
         let is_rest = op == BinaryOp::Sub && self.is_two_sum(arguments[0], arguments[1]);
@@ -238,7 +238,7 @@ impl Writer<'_> {
         arguments.map(|value| match rep(self.program.ty(value).dtype()) {
             Rep::F32 if hides(value) => format!("opaque({})", v(value)),
             Rep::F64 if hides(value) => format!("opaque_f64({})", v(value)),
-            _ => v(value),
+            Rep::Bool | Rep::U32 | Rep::I32 | Rep::F32 | Rep::I64 | Rep::U64 | Rep::F64 => v(value),
         })
     }
 
@@ -248,7 +248,7 @@ impl Writer<'_> {
             Rep::Bool => format!("({name}(u32({a}), {by}) != 0u)"),
             Rep::I64 if self.target.i64 => format!("i64_of_words({name}(words_of_i64({a}), {by}))"),
             Rep::U64 if self.target.i64 => format!("u64_of_words({name}(words_of_u64({a}), {by}))"),
-            _ => format!("{name}({a}, {by})"),
+            Rep::U32 | Rep::I32 | Rep::F32 | Rep::I64 | Rep::U64 | Rep::F64 => format!("{name}({a}, {by})"),
         }
     }
 

@@ -17,12 +17,8 @@ impl Writer<'_> {
     pub(super) fn fragment_type(&self, at: Option<Value>, fragment: Fragment) -> Result<String, RenderError> {
         let shape = fragment.shape;
         let square = shape.m == shape.n && shape.n == shape.k && matches!(shape.m, 8 | 16);
-        let scalar = match fragment.dtype() {
-            DType::F16 => "f16",
-            DType::F32 => "f32",
-            _ => "",
-        };
-        if !square || scalar.is_empty() || !self.target.fragments.contains(&shape) {
+        let is_known = matches!(fragment.dtype(), DType::F16 | DType::F32);
+        if !square || !is_known || !self.target.fragments.contains(&shape) {
             let cause = format!("no matrix fragments {}x{}x{} of {} here", shape.m, shape.n, shape.k, fragment.dtype());
             return Err(self.error(at, cause, "multiply with fma, or choose a shape of `Target::fragments`"));
         }
@@ -31,7 +27,7 @@ impl Writer<'_> {
             FragmentRole::B => "B",
             FragmentRole::C => "C",
         };
-        Ok(format!("coop_mat{0}x{0}<{scalar}, {role}>", shape.m))
+        Ok(format!("coop_mat{0}x{0}<{1}, {role}>", shape.m, fragment.dtype()))
     }
 
     /// The variable that an element of a local array is: of fragments always, of others where all indices are known.
@@ -51,7 +47,9 @@ impl Writer<'_> {
     fn fragment_memory(&self, place: Place, index: Value, stride: Value) -> Result<[String; 2], RenderError> {
         let group = match &self.store_of(place)?.form {
             Form::Plain { group } | Form::Halves { group } => *group,
-            _ => return Err(self.error(Some(index), "a fragment in memory of another form", "use no atomics on it")),
+            Form::Atomic | Form::Packed { .. } | Form::PackedAtomic | Form::Short | Form::Word => {
+                return Err(self.error(Some(index), "a fragment in memory of another form", "use no atomics on it"));
+            }
         };
         let (at, shift) = (self.position(place, index), group.trailing_zeros());
         Ok(match shift {
@@ -68,10 +66,12 @@ impl Writer<'_> {
         };
         let ty = self.fragment_type(Some(value), fragment)?;
         Ok(match &inst.op {
-            Op::FragmentFill(x) => match self.program.insts[x.index()].op {
-                Op::Const(literal) if literal.to_raw() == 0 => format!("{ty}()"),
-                _ => return Err(self.error(Some(value), "a fragment filled with something else than 0", "load it from memory")),
-            },
+            Op::FragmentFill(x) => {
+                if !matches!(self.program.insts[x.index()].op, Op::Const(literal) if literal.to_raw() == 0) {
+                    return Err(self.error(Some(value), "a fragment filled with something else than 0", "load it from memory"));
+                }
+                format!("{ty}()")
+            }
             // The name that ends with T is row by row.
             Op::FragmentLoad { place, index, stride, transposed } => {
                 let function = if *transposed { "coopLoad" } else { "coopLoadT" };
@@ -79,7 +79,28 @@ impl Writer<'_> {
                 format!("{function}<{ty}>(&{}[{at}], {stride})", self.place_name(*place))
             }
             Op::FragmentMma(a, b, c) => format!("coopMultiplyAdd({}, {}, {})", v(*a), v(*b), v(*c)),
-            _ => return Err(self.error(Some(value), "an instruction that gives no fragment", "validate the program first")),
+            Op::Const(_)
+            | Op::Scalar(_)
+            | Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Load(..)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Atomic(..)
+            | Op::CompareExchange(..)
+            | Op::Subgroup(..)
+            | Op::Raw(_) => return Err(self.error(Some(value), "an instruction that gives no fragment", "validate the program first")),
         })
     }
 

@@ -15,16 +15,16 @@ fn extracted(program: &Program, value: Value) -> Option<(Value, usize, u8)> {
     let Op::Extract(vector, lane) = program.insts[value.index()].op else { return None };
     match program.ty(vector) {
         Type::Vector(dtype, lanes) if is_half(dtype) => Some((vector, lanes.into(), lane)),
-        _ => None,
+        Type::Scalar(_) | Type::Vector(..) | Type::Fragment(_) => None,
     }
 }
 
 /// The `f32` that a half comes from; the first one, if it has been rounded to the type before.
 fn rounded(program: &Program, half: Value) -> Option<Value> {
     let dtype = program.ty(half).dtype();
-    let cast = |value: Value, from: DType| match program.insts[value.index()].op {
-        Op::Cast(source) if program.ty(source) == Type::Scalar(from) => Some(source),
-        _ => None,
+    let cast = |value: Value, from: DType| {
+        let Op::Cast(source) = program.insts[value.index()].op else { return None };
+        (program.ty(source) == Type::Scalar(from)).then_some(source)
     };
     let mut number = is_half(dtype).then(|| cast(half, DType::F32)).flatten()?;
     while let Some(before) = cast(number, dtype).and_then(|half| cast(half, DType::F32)) {
@@ -39,14 +39,18 @@ pub(super) fn unsaid(program: &Program) -> Vec<bool> {
     let (mut uses, mut elsewhere) = (vec![0; n], vec![0; n]);
     for inst in &program.insts {
         inst.op.visit_values(|value| uses[value.index()] += 1);
-        match &inst.op {
-            Op::Cast(half) if inst.ty == Type::Scalar(DType::F32) && extracted(program, *half).is_some() => elsewhere[half.index()] += 1,
-            Op::Compose(values) if is_half(inst.ty.dtype()) => {
-                for pair in values.chunks(2).filter(|pair| pair.iter().all(|half| rounded(program, *half).is_some())) {
-                    pair.iter().for_each(|half| elsewhere[half.index()] += 1);
-                }
+        if let Op::Cast(half) = &inst.op
+            && inst.ty == Type::Scalar(DType::F32)
+            && extracted(program, *half).is_some()
+        {
+            elsewhere[half.index()] += 1;
+        }
+        if let Op::Compose(values) = &inst.op
+            && is_half(inst.ty.dtype())
+        {
+            for pair in values.chunks(2).filter(|pair| pair.iter().all(|half| rounded(program, *half).is_some())) {
+                pair.iter().for_each(|half| elsewhere[half.index()] += 1);
             }
-            _ => {}
         }
     }
     each_stmt(&program.body, &mut |stmt| {
@@ -106,10 +110,12 @@ impl Writer<'_> {
         let (vector, lanes, lane) = extracted(self.program, half)?;
         let word = word(&v(vector), lanes, usize::from(lane) / 2);
         let high = lane % 2 == 1;
-        Some(match self.program.ty(vector).dtype() {
-            DType::F16 => format!("unpack2x16float({word}).{}", if high { "y" } else { "x" }),
-            _ if high => format!("bitcast<f32>({word} & 0xffff0000u)"),
-            _ => format!("bitcast<f32>({word} << 16u)"),
+        Some(if self.program.ty(vector).dtype() == DType::F16 {
+            format!("unpack2x16float({word}).{}", if high { "y" } else { "x" })
+        } else if high {
+            format!("bitcast<f32>({word} & 0xffff0000u)")
+        } else {
+            format!("bitcast<f32>({word} << 16u)")
         })
     }
 }

@@ -58,7 +58,32 @@ impl Writer<'_> {
                 Op::Load(place, _) if is(place) => uses.load_bytes = uses.load_bytes.max(bytes(inst.ty)),
                 Op::FragmentLoad { place, .. } if is(place) => (uses.fragments, uses.load_bytes) = (true, 16),
                 Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) if is(place) => uses.atomic = true,
-                _ => {}
+                // A dialect's own words take the memory as it is.
+                Op::Const(_)
+                | Op::Scalar(_)
+                | Op::TableScalar(..)
+                | Op::Thread(_)
+                | Op::Group(_)
+                | Op::GroupCount(_)
+                | Op::Lane
+                | Op::Counter
+                | Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Fma(..)
+                | Op::MulHi(..)
+                | Op::Select(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Load(..)
+                | Op::Compose(_)
+                | Op::Extract(..)
+                | Op::Atomic(..)
+                | Op::CompareExchange(..)
+                | Op::Subgroup(..)
+                | Op::FragmentFill(_)
+                | Op::FragmentLoad { .. }
+                | Op::FragmentMma(..)
+                | Op::Raw(_) => {}
             }
         }
         each_stmt(&self.program.body, &mut |stmt| {
@@ -68,7 +93,14 @@ impl Writer<'_> {
                     uses.fragments = true;
                     16
                 }
-                _ => return,
+                Stmt::Let(_)
+                | Stmt::Store { .. }
+                | Stmt::FragmentStore { .. }
+                | Stmt::Barrier
+                | Stmt::If { .. }
+                | Stmt::For { .. }
+                | Stmt::While { .. }
+                | Stmt::Raw(_) => return,
             };
             let (low, high) = uses.store_bytes.unwrap_or((size, size));
             uses.store_bytes = Some((low.min(size), high.max(size)));
@@ -142,7 +174,7 @@ impl Writer<'_> {
             let element = self.element(&store);
             let len = match &store.form {
                 Form::Plain { group } | Form::Halves { group } => array.len as usize / group,
-                _ => array.len as usize,
+                Form::Atomic | Form::Packed { .. } | Form::PackedAtomic | Form::Short | Form::Word => array.len as usize,
             };
             let _ = writeln!(self.declarations, "var<workgroup> s{i}: array<{element}, {len}>; // {}", array.name);
             self.shared.push(store);
@@ -184,7 +216,7 @@ impl Writer<'_> {
                 format!("({} + {})", self.index(index), Self::word(self.offset_at[i as usize]))
             }
             Place::Table(i, which) if self.options.offsets => format!("({} + {})", self.index(index), self.table_offset(i, which)),
-            _ => self.index(index),
+            Place::Param(_) | Place::Table(..) | Place::Shared(_) | Place::Local(_) => self.index(index),
         }
     }
 
@@ -203,7 +235,9 @@ impl Writer<'_> {
             Form::Packed { group: 2 } => format!("{name}[({at}) >> 1u][({at}) & 1u]"),
             Form::Packed { group: 4 } => format!("{name}[({at}) >> 2u][({at}) & 3u]"),
             Form::PackedAtomic => format!("atomicLoad(&{name}[{at}])"),
-            _ => format!("{name}[{at}]"),
+            Form::Packed { .. } | Form::Plain { .. } | Form::Atomic | Form::Short | Form::Word | Form::Halves { .. } => {
+                format!("{name}[{at}]")
+            }
         }
     }
 
@@ -216,7 +250,7 @@ impl Writer<'_> {
                 let up = 32 - 8 * dtype.size();
                 format!("(bitcast<i32>(({word} >> {shift}) << {up}u) >> {up}u)")
             }
-            _ => format!("(({word} >> {shift}) & {mask})"),
+            Rep::U32 | Rep::F32 | Rep::I64 | Rep::U64 | Rep::F64 => format!("(({word} >> {shift}) & {mask})"),
         }
     }
 
@@ -250,7 +284,7 @@ impl Writer<'_> {
             Form::Atomic => format!("atomicLoad(&{name}[{at}])"),
             Form::Short => match rep(dtype) {
                 Rep::I32 => format!("(bitcast<i32>(u32({name}[{at}]) << 16u) >> 16u)"),
-                _ => format!("u32({name}[{at}])"),
+                Rep::Bool | Rep::U32 | Rep::F32 | Rep::I64 | Rep::U64 | Rep::F64 => format!("u32({name}[{at}])"),
             },
             Form::Halves { group } => format!("pack2x16float(vec2<f32>(f32({}), 0.0))", Self::half_at(&name, *group, at)),
             Form::Word if dtype == DType::Bool => format!("({name}[{at}] != 0u)"),
@@ -308,7 +342,14 @@ impl Writer<'_> {
                     let load = self.accessor(format!("load{lanes}_{name}"), |_| text);
                     return Ok(format!("{load}({at})"));
                 }
-                _ => {}
+                // Lane by lane.
+                Form::Plain { .. }
+                | Form::Atomic
+                | Form::Packed { .. }
+                | Form::PackedAtomic
+                | Form::Short
+                | Form::Word
+                | Form::Halves { .. } => {}
             }
         }
         let parts: Result<Vec<String>, RenderError> =
@@ -352,7 +393,7 @@ impl Writer<'_> {
             Form::Atomic => self.line(format!("atomicStore(&{name}[{at}], {value});")),
             Form::Short => match rep(dtype) {
                 Rep::I32 => self.line(format!("{name}[{at}] = u16(bitcast<u32>({value}) & 0xffffu);")),
-                _ => self.line(format!("{name}[{at}] = u16({value});")),
+                Rep::Bool | Rep::U32 | Rep::F32 | Rep::I64 | Rep::U64 | Rep::F64 => self.line(format!("{name}[{at}] = u16({value});")),
             },
             Form::Halves { group } => self.line(format!("{} = f16(unpack2x16float({value}).x);", Self::half_at(&name, *group, at))),
             Form::Word if dtype == DType::Bool => self.line(format!("{name}[{at}] = u32({value});")),
@@ -443,27 +484,25 @@ impl Writer<'_> {
                     let n_words = lanes / per_word;
                     let words: Vec<String> = (0..n_words).map(|k| word(k * per_word, per_word)).collect();
                     let shift = per_word.trailing_zeros();
-                    match form {
-                        Form::Packed { group } if *group == n_words && n_words > 1 => {
-                            let shift = shift + n_words.trailing_zeros();
+                    if let Form::Packed { group } = form {
+                        let shift = shift + group.trailing_zeros();
+                        if *group == n_words && n_words > 1 {
                             let all = if halves::is_half(dtype) { v(value) } else { halves::of_words(&words) };
                             self.line(format!("{name}[{at} >> {shift}u] = {all};"));
-                        }
-                        Form::Packed { group } => {
-                            let shift = shift + group.trailing_zeros();
+                        } else {
                             for (k, words) in words.chunks(*group).enumerate() {
                                 self.line(format!("{name}[({at} >> {shift}u) + {k}u] = {};", halves::of_words(words)));
                             }
                         }
-                        _ => {
-                            for (k, word) in words.iter().enumerate() {
-                                self.line(format!("atomicStore(&{name}[({at} >> {shift}u) + {k}u], {word});"));
-                            }
+                    } else {
+                        for (k, word) in words.iter().enumerate() {
+                            self.line(format!("atomicStore(&{name}[({at} >> {shift}u) + {k}u], {word});"));
                         }
                     }
                     return Ok(());
                 }
-                _ => {}
+                // Lane by lane.
+                Form::Plain { .. } | Form::Atomic | Form::Short | Form::Word | Form::Halves { .. } => {}
             }
         }
         for lane in 0..lanes {

@@ -306,8 +306,8 @@ impl<'a> Writer<'a> {
             DType::U64 => format!("u64_of_words(vec2<u32>({low}, {high}))"),
             DType::F64 => format!("bitcast<f64>(u64({low}) | (u64({high}) << 32u))"),
             DType::I32 => format!("bitcast<i32>({low})"),
-            _ if dtype.is_signed_int() => ops::wrap(dtype, &format!("bitcast<i32>({low})")),
-            _ => ops::wrap(dtype, low),
+            DType::I8 | DType::I16 => ops::wrap(dtype, &format!("bitcast<i32>({low})")),
+            DType::U8 | DType::U16 | DType::U32 | DType::F16 | DType::BF16 | DType::F8E4M3 | DType::F8E5M2 => ops::wrap(dtype, low),
         }
     }
 
@@ -317,7 +317,7 @@ impl<'a> Writer<'a> {
             Rep::I32 => format!("bitcast<u32>({})", v(value)),
             Rep::I64 | Rep::U64 if self.target.i64 => format!("u32({})", v(value)),
             Rep::I64 | Rep::U64 => format!("{}.x", v(value)),
-            _ => v(value),
+            Rep::Bool | Rep::U32 | Rep::F32 | Rep::F64 => v(value),
         }
     }
 

@@ -7,11 +7,11 @@ use unigrad_scalar::{BinaryOp, DType, UnaryOp};
 /// `expr`, which is as wide as its representation, cut to the dtype.
 pub(super) fn wrap(dtype: DType, expr: &str) -> String {
     match dtype {
-        DType::U8 => format!("({expr} & 0xffu)"),
+        DType::U8 | DType::F8E4M3 | DType::F8E5M2 => format!("({expr} & 0xffu)"),
         DType::U16 | DType::F16 | DType::BF16 => format!("({expr} & 0xffffu)"),
         DType::I8 => format!("(({expr} << 24u) >> 24u)"),
         DType::I16 => format!("(({expr} << 16u) >> 16u)"),
-        _ => expr.to_owned(),
+        DType::Bool | DType::U32 | DType::I32 | DType::U64 | DType::I64 | DType::F32 | DType::F64 => expr.to_owned(),
     }
 }
 
@@ -29,7 +29,15 @@ fn infix(op: BinaryOp) -> Option<&'static str> {
         BinaryOp::Le => "<=",
         BinaryOp::Gt => ">",
         BinaryOp::Ge => ">=",
-        _ => return None,
+        BinaryOp::Div
+        | BinaryOp::IDiv
+        | BinaryOp::Rem
+        | BinaryOp::Pow
+        | BinaryOp::Atan2
+        | BinaryOp::Max
+        | BinaryOp::Min
+        | BinaryOp::Shl
+        | BinaryOp::Shr => return None,
     })
 }
 
@@ -43,7 +51,20 @@ pub(super) fn binary_f32(op: BinaryOp, a: &str, b: &str) -> String {
         BinaryOp::Or => format!("f32({a} != 0.0 || {b} != 0.0)"),
         BinaryOp::Xor => format!("f32(({a} != 0.0) != ({b} != 0.0))"),
         BinaryOp::Shl | BinaryOp::Shr => a.to_owned(),
-        _ => match infix(op) {
+        BinaryOp::Add
+        | BinaryOp::Sub
+        | BinaryOp::Mul
+        | BinaryOp::IDiv
+        | BinaryOp::Rem
+        | BinaryOp::Pow
+        | BinaryOp::Atan2
+        | BinaryOp::Max
+        | BinaryOp::Min
+        | BinaryOp::Eq
+        | BinaryOp::Lt
+        | BinaryOp::Le
+        | BinaryOp::Gt
+        | BinaryOp::Ge => match infix(op) {
             Some(sign) => format!("({a} {sign} {b})"),
             None => format!("{op}_f32({a}, {b})"),
         },
@@ -64,11 +85,13 @@ impl Writer<'_> {
         use UnaryOp::*;
         if matches!(dtype, DType::F16 | DType::BF16) {
             let exponent = if dtype == DType::F16 { "0x7c00u" } else { "0x7f80u" };
-            return match op {
-                IsNan => Ok(format!("(({a} & 0x7fffu) > {exponent})")),
-                IsFinite => Ok(format!("(({a} & {exponent}) != {exponent})")),
-                _ => Err(self.impossible(op.name(), dtype)),
-            };
+            if op == IsNan {
+                return Ok(format!("(({a} & 0x7fffu) > {exponent})"));
+            }
+            if op == IsFinite {
+                return Ok(format!("(({a} & {exponent}) != {exponent})"));
+            }
+            return Err(self.impossible(op.name(), dtype));
         }
         Ok(match (rep(dtype), op) {
             (Rep::F32, Neg) => format!("(-{a})"),
@@ -137,8 +160,8 @@ impl Writer<'_> {
                 Max | Min => format!("{op}_f64({a}, {b})"),
                 Add | Sub | Mul | Eq | Lt | Le | Gt | Ge => format!("({a} {} {b})", infix(op).unwrap_or_default()),
                 And | Or | Xor | Shl | Shr => return Err(self.impossible(op.name(), dtype)),
-                _ if self.target.i64 => format!("{op}_f64({a}, {b})"),
-                _ => return Err(self.needs_bits(op.name())),
+                IDiv | Rem | Pow | Atan2 if self.target.i64 => format!("{op}_f64({a}, {b})"),
+                IDiv | Rem | Pow | Atan2 => return Err(self.needs_bits(op.name())),
             },
             Rep::Bool => match op {
                 Add | Max | Or => format!("({a} || {b})"),
@@ -207,7 +230,9 @@ impl Writer<'_> {
             DType::BF16 => format!("f32_of_bf16({a})"),
             DType::I64 => format!("f32_of_i64({a})"),
             DType::U64 => format!("f32_of_u64({a})"),
-            _ => format!("f32({a})"),
+            DType::Bool | DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::F64 => format!("f32({a})"),
+            // Codes, which the validator lets no program have.
+            DType::F8E4M3 | DType::F8E5M2 => format!("f32({a})"),
         }
     }
 
@@ -221,7 +246,9 @@ impl Writer<'_> {
             DType::Bool => format!("((bitcast<u32>({a}) & 0x7fffffffu) != 0u)"),
             DType::I64 => format!("i64_of_words(words_of_f32({a}))"),
             DType::U64 => format!("u64_of_words(unsigned_words_of_f32({a}))"),
-            _ => self.saturated(to, "f32", a),
+            DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 => self.saturated(to, "f32", a),
+            // Codes, which the validator lets no program have.
+            DType::F8E4M3 | DType::F8E5M2 => self.saturated(to, "f32", a),
         }
     }
 
@@ -232,8 +259,18 @@ impl Writer<'_> {
             DType::I16 => format!("clamp(i32_of_{from}({a}), -32768i, 32767i)"),
             DType::U8 => format!("min(u32_of_{from}({a}), 255u)"),
             DType::U16 => format!("min(u32_of_{from}({a}), 65535u)"),
-            to if rep(to) == Rep::I32 => format!("i32_of_{from}({a})"),
-            _ => format!("u32_of_{from}({a})"),
+            DType::I32 => format!("i32_of_{from}({a})"),
+            // Only integers of up to 32 bits come here.
+            DType::Bool
+            | DType::U32
+            | DType::U64
+            | DType::I64
+            | DType::F16
+            | DType::BF16
+            | DType::F32
+            | DType::F64
+            | DType::F8E4M3
+            | DType::F8E5M2 => format!("u32_of_{from}({a})"),
         }
     }
 
@@ -241,7 +278,7 @@ impl Writer<'_> {
     fn number_of_low_word(&self, to: DType, word: &str) -> String {
         match rep(to) {
             Rep::I32 => wrap(to, &format!("bitcast<i32>({word})")),
-            _ => wrap(to, word),
+            Rep::Bool | Rep::U32 | Rep::F32 | Rep::I64 | Rep::U64 | Rep::F64 => wrap(to, word),
         }
     }
 
@@ -250,11 +287,7 @@ impl Writer<'_> {
         if from == to {
             return a.to_owned();
         }
-        let to_words = |words: String| match to {
-            DType::I64 => format!("i64_of_words({words})"),
-            DType::U64 => format!("u64_of_words({words})"),
-            _ => words,
-        };
+        let to_words = |words: String| format!("{to}_of_words({words})");
         match (from, to) {
             (DType::F64, DType::F32) => format!("f32({a})"),
             (DType::F64, DType::F16 | DType::BF16) => self.number_of_f32(to, &format!("f32_sticky({a})")),
@@ -268,7 +301,9 @@ impl Writer<'_> {
                 DType::U64 => format!("f64_of_words(words_of_u64({a}))"),
                 DType::Bool => format!("f64(u32({a}))"),
                 DType::F32 | DType::F16 | DType::BF16 => format!("f64({})", self.as_f32(from, a)),
-                _ => format!("f64({a})"),
+                DType::U8 | DType::I8 | DType::U16 | DType::I16 | DType::U32 | DType::I32 | DType::F64 => format!("f64({a})"),
+                // Codes, which the validator lets no program have.
+                DType::F8E4M3 | DType::F8E5M2 => format!("f64({a})"),
             },
             _ if from.is_float() => self.number_of_f32(to, &self.as_f32(from, a)),
             _ if to.is_float() => self.number_of_f32(to, &self.as_f32(from, a)),
@@ -280,7 +315,7 @@ impl Writer<'_> {
             (_, DType::I64 | DType::U64) => to_words(match rep(from) {
                 Rep::I32 => format!("vec2<u32>(bitcast<u32>({a}), bitcast<u32>({a} >> 31u))"),
                 Rep::Bool => format!("vec2<u32>(u32({a}), 0u)"),
-                _ => format!("vec2<u32>({a}, 0u)"),
+                Rep::U32 | Rep::F32 | Rep::I64 | Rep::U64 | Rep::F64 => format!("vec2<u32>({a}, 0u)"),
             }),
             (_, DType::Bool) => format!("({a} != {})", if rep(from) == Rep::I32 { "0i" } else { "0u" }),
             (DType::Bool, _) => format!("{}({a})", self.scalar_type(to)),

@@ -117,13 +117,34 @@ impl Writer<'_> {
         let mut other = self.program.insts.iter().any(|inst| match &inst.op {
             Op::Atomic(_, place, ..) | Op::CompareExchange(place, ..) | Op::FragmentLoad { place, .. } => is_table(place),
             Op::Raw(raw) => raw.places.iter().any(is_table),
-            _ => false,
+            // Loads are what tables are for.
+            Op::Const(_)
+            | Op::Scalar(_)
+            | Op::TableScalar(..)
+            | Op::Thread(_)
+            | Op::Group(_)
+            | Op::GroupCount(_)
+            | Op::Lane
+            | Op::Counter
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Fma(..)
+            | Op::MulHi(..)
+            | Op::Select(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Load(..)
+            | Op::Compose(_)
+            | Op::Extract(..)
+            | Op::Subgroup(..)
+            | Op::FragmentFill(_)
+            | Op::FragmentMma(..) => false,
         });
         each_stmt(&self.program.body, &mut |stmt| {
             other |= match stmt {
                 Stmt::FragmentStore { place, .. } => is_table(place),
                 Stmt::Raw(raw) => raw.places.iter().any(is_table),
-                _ => false,
+                Stmt::Let(_) | Stmt::Store { .. } | Stmt::Barrier | Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } => false,
             };
         });
         let cause = format!("table {} is used for more than loads and stores", table.name());

@@ -18,10 +18,7 @@ pub(super) fn steps(program: &Program, stmt: &Stmt) -> Option<Vec<Literal>> {
 }
 
 fn constant(program: &Program, value: Value) -> Option<i64> {
-    match program.insts[value.index()].op {
-        Op::Const(literal) => Some(literal.as_i64()),
-        _ => None,
-    }
+    if let Op::Const(literal) = program.insts[value.index()].op { Some(literal.as_i64()) } else { None }
 }
 
 fn trips(start: i64, end: i64, step: i64) -> usize {

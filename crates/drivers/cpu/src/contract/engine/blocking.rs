@@ -74,7 +74,7 @@ impl Blocking {
         let most = match mode {
             Mode::Dot { .. } => SHARED_K,
             Mode::InPlace { .. } if p.m <= STREAM_ROWS => STREAM_KC,
-            _ => of_halves.unwrap_or(kernels).kc,
+            Mode::InPlace { .. } | Mode::Panels => of_halves.unwrap_or(kernels).kc,
         };
         let bf16 = if of_halves.is_some() { bf16 } else { Bf16::Widened };
         let unit = if of_halves.is_some() { 2 } else { 1 };
@@ -90,7 +90,7 @@ impl Blocking {
                 (Some(row), Some(0)) if row >= 0 && p.n == 1 => Some(row as usize),
                 _ => None,
             },
-            _ => None,
+            Output::Memory { .. } | Output::Epilogue { .. } => None,
         };
         let small = p.m <= 256 && p.n <= 1024 && p.m * p.k <= 1 << 18 && p.n * p.k <= 1 << 19 || mode != Mode::Panels;
         let kc = k.div_ceil(passes).max(1).next_multiple_of(multiple);

@@ -22,7 +22,7 @@ fn run_kept(contract: &Contract, way: (crate::simd::Tier, crate::simd::Bf16), th
     let mut kept = vec![Line([0x5a; 64]); panels.bytes.div_ceil(64) + 1];
     // SAFETY: the buffers match the contraction, and the lines hold the panels.
     unsafe {
-        compiled.keep_on(threads, &bufs, kept.as_mut_ptr().cast());
+        compiled.keep_on(threads, &bufs, kept.as_mut_ptr().cast()).unwrap();
         compiled.run_with_on(threads, &bufs, &[], Some(kept.as_ptr().cast())).unwrap();
     }
     let after: Vec<u8> = kept.iter().flat_map(|line| line.0).skip(panels.bytes).collect();

@@ -11,6 +11,7 @@ use unigrad_kernel::{Arg, Index, InstOp, Value};
 use unigrad_scalar::{BinaryOp, UnaryOp};
 
 /// An element as a lane of its compute type.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are lanes as they are")]
 fn lane(dtype: DType, raw: u64) -> Vec<u8> {
     match dtype {
         DType::I8 => i32::from(raw as i8).to_le_bytes().into(),
