@@ -476,6 +476,7 @@ def test_arguments_beyond_their_range_are_refused():
         (lambda: F.triplet_margin_loss(ones, ones, ones, margin=-1.0), ug.ArgumentError, "margin"),
         (lambda: F.triplet_margin_with_distance_loss(ones, ones, ones, margin=0.0), ug.ArgumentError, "margin"),
         (lambda: F.max_unpool2d(ug.ones(1, 1, 2, 2), ug.zeros(1, 1, 2, 2, dtype=ug.int64), 2, stride=0), ug.ArgumentError, "stride"),
+        (lambda: F.embedding(ug.tensor([0]), ug.ones(1, 1, 1)), ug.ArgumentError, "weight"),
         (lambda: ones.narrow(0, 0, -1), ValueError, "0 or more"),
         (lambda: ug.diff(ones, -1), ValueError, "0 or more"),
         (lambda: ug.linspace(0, 1, -1), ValueError, "0 or more"),
