@@ -525,7 +525,8 @@ impl<'a> Emitter<'a> {
                 let start = self.bounded(start, room, true, None);
                 let mut from = coords.clone();
                 from[*axis] = from[*axis].clone().plus(&Idx::value(start));
-                self.pull(input(0), &from, mask)?
+                let x = self.pull(input(0), &from, mask)?;
+                if self.needs(x, start) { x } else { self.having_checked(start, x) }
             }
             Op::DynUpdate { axis } => {
                 let size = shape_of(1)[*axis];
@@ -552,8 +553,7 @@ impl<'a> Emitter<'a> {
                 let mut from = coords.clone();
                 from[*axis] = Idx::value(index);
                 let x = self.pull(input(0), &from, mask)?;
-                let same_everywhere = matches!(self.task.ir.node(input(0)).op, IrOp::Op(Op::Const(_)) | IrOp::Scalar(_));
-                if same_everywhere { self.having_checked(index, x) } else { x }
+                if self.needs(x, index) { x } else { self.having_checked(index, x) }
             }
             Op::Reduce(reduce, _) => {
                 let from = self.home(input(0), Level::Full)?;
@@ -581,6 +581,21 @@ impl<'a> Emitter<'a> {
                 return Err(Stop::Bug(n.impossible("it is replaced before regions are made")).into());
             }
         })
+    }
+
+    /// Whether a value is made by an instruction that uses another one: what is the same along an axis, a constant or what is repeated there, is not.
+    fn needs(&self, x: Value, index: Value) -> bool {
+        let (mut open, mut seen) = (vec![x], FxHashSet::default());
+        while let Some(value) = open.pop() {
+            if value == index {
+                return true;
+            }
+            // What was made before the index cannot need it.
+            if value.index() > index.index() && seen.insert(value) {
+                self.insts[value.index()].op.visit_values(|used| open.push(used));
+            }
+        }
+        false
     }
 
     /// `x`, which does not depend on a checked index, so that it does: backends leave out what no result needs.

@@ -229,12 +229,12 @@ pub(crate) fn linspace(
     py: Python<'_>,
     start: f64,
     end: f64,
-    steps: usize,
+    steps: i64,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    let device = or_default(py, device)?;
+    let (device, steps) = (or_default(py, device)?, of_argument(py, "steps", size(steps))?);
     finished(py, requires_grad, || Tensor::linspace(start, end, steps, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
 }
 
@@ -249,12 +249,12 @@ pub(crate) fn logspace(
     py: Python<'_>,
     start: f64,
     end: f64,
-    steps: usize,
+    steps: i64,
     base: f64,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
 ) -> PyResult<PyTensor> {
-    let device = or_default(py, device)?;
+    let (device, steps) = (or_default(py, device)?, of_argument(py, "steps", size(steps))?);
     made(py, || Tensor::logspace(start, end, steps, base, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
 }
 

@@ -563,18 +563,32 @@ impl Tensor {
     /// `self + value * a * b`.
     #[track_caller]
     pub fn addcmul(&self, a: &Tensor, b: &Tensor, value: impl Into<Operand>) -> Tensor {
-        (a * b).mul(value) + self
+        let product = a * b;
+        let product = match wider(self, &product) {
+            Some(dtype) => a.cast(dtype) * b.cast(dtype),
+            None => product,
+        };
+        product.mul(value) + self
     }
 
     /// `self + value * a / b`.
     #[track_caller]
     pub fn addcdiv(&self, a: &Tensor, b: &Tensor, value: impl Into<Operand>) -> Tensor {
-        (a / b).mul(value) + self
+        let quotient = a / b;
+        let quotient = match wider(self, &quotient) {
+            Some(dtype) => a.cast(dtype) / b.cast(dtype),
+            None => quotient,
+        };
+        quotient.mul(value) + self
     }
 
     /// Whether `|self - other| <= atol + rtol * |other|`, or both are NaN with `equal_nan`, or equal.
     #[track_caller]
     pub fn isclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Tensor {
+        if !(rtol >= 0.0 && atol >= 0.0) {
+            let message = format!("tolerances {rtol} (rtol) and {atol} (atol)");
+            return Tensor::fail(ErrorKind::Argument, "isclose", message, "use numbers, 0 or more", &[self, other]);
+        }
         let near = (self - other).abs().le(other.abs() * rtol + atol);
         let close = near.logical_and(other.isfinite()).logical_or(self.eq(other));
         if equal_nan { close.logical_or(self.isnan().logical_and(other.isnan())) } else { close }
@@ -734,3 +748,12 @@ impl ops::Neg for Tensor {
     }
 }
 prefix!(Not not = bitwise_not);
+
+/// The dtype that `x` and what is added to it have together, where it is another one than the addend's: then the addend is made in it, and not rounded before.
+fn wider(x: &Tensor, addend: &Tensor) -> Option<DType> {
+    let (x, addend) = (x.expr(), addend.expr());
+    if x.is_invalid() || addend.is_invalid() || !x.dtype().promotes_with(addend.dtype()) {
+        return None;
+    }
+    Some(promote(&x, &addend)).filter(|dtype| *dtype != addend.dtype())
+}

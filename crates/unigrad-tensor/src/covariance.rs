@@ -4,7 +4,7 @@
 //! Always: NaN or an infinity where there are too few observations, as the division by 0 gives it; no error.
 //! Never: reads weights: that none is negative is the caller's.
 
-use crate::{Tensor, arithmetic::K, selection::first_invalid};
+use crate::{Tensor, arithmetic::K, promotion::promote, selection::first_invalid};
 use unigrad_graph::ErrorKind;
 
 impl Tensor {
@@ -55,10 +55,13 @@ impl Tensor {
             let message = format!("counts of {:?} and weights of {:?}", counts.map(Tensor::dtype), weights.map(Tensor::dtype));
             return Tensor::fail(ErrorKind::DType, "cov", message, "counts are integers, weights are floats", &given);
         }
-        let weight = match (counts, weights) {
+        // All is computed in the dtype that observations and weights have together.
+        let dtype = weights.map_or(x.dtype(), |weights| promote(&x.expr(), &weights.expr()));
+        let (rows, weights) = (rows.cast(dtype), weights.map(|weights| weights.cast(dtype)));
+        let weight = match (counts, &weights) {
             (None, None) => None,
-            (Some(one), None) | (None, Some(one)) => Some(one.cast(x.dtype())),
-            (Some(counts), Some(weights)) => Some((counts * weights).cast(x.dtype())),
+            (Some(one), None) | (None, Some(one)) => Some(one.cast(dtype)),
+            (Some(counts), Some(weights)) => Some(counts.cast(dtype) * weights),
         };
         let (centered, other, scale) = match weight {
             None => {
@@ -68,7 +71,7 @@ impl Tensor {
             Some(w) => {
                 let sum = w.sum(());
                 let centered = &rows - (&rows * &w).sum_keepdim(1) / &sum;
-                let divisor = match weights {
+                let divisor = match &weights {
                     Some(weights) if correction > 0 => &sum - (&w * weights).sum(()) * K(correction as f64) / &sum,
                     _ => sum - K(correction as f64),
                 };

@@ -285,7 +285,8 @@ impl Tensor {
     pub fn div_trunc(&self, other: impl Into<Operand>) -> Tensor {
         let (a, b) = both!(aligned("div_trunc", self, other, false));
         if a.dtype().is_float() {
-            return (a / b).trunc();
+            // Stated, since the quotient's own slope is infinite where `b` is 0, and 0 times it no number.
+            return custom("div_trunc", &[&a, &b], |x| (&x[0] / &x[1]).trunc(), |x, _, _| x.iter().map(|x| Some(x.zeros_like())).collect());
         }
         let down = a.floor_div(&b);
         if a.dtype().is_unsigned_int() || a.dtype() == DType::Bool {

@@ -391,3 +391,25 @@ fn a_handle_becomes_another_value_and_what_was_computed_stays() {
     assert_eq!(leaf.grad().unwrap().to_vec::<f32>().unwrap(), [10.0]);
     assert!(Tensor::new([1i64], &device).become_variable().is_err());
 }
+
+/// What is the same at each place of an axis is read without the index, which is checked all the same.
+#[test]
+fn positions_in_what_is_repeated_are_checked() {
+    let device = cpu();
+    let row = Tensor::from_slice(&[7.0f32, 1.0], [1, 2], &device).realize().unwrap();
+    let (rows, index) = (row.expand([3, 2]), |i: i64| Tensor::from_slice(&[i], [1], &device));
+    let start = |i: i64| Tensor::scalar(i as f64, DType::I64, &device);
+    let narrow = row.expand([1, 2]).take_along(0, &Tensor::from_slice(&[0i64, 1], [1, 2], &device));
+    for (name, wrong) in [
+        ("select", rows.index_select(0, &index(5))),
+        ("from the end", rows.index_select(0, &index(-4))),
+        ("computed", ((&rows * 2.0).exp() + 1.0).index_select(0, &index(3))),
+        ("slice", rows.dyn_slice(0, &start(2), 2)),
+        ("one place", narrow),
+    ] {
+        let error = wrong.to_vec::<f32>().map(|_| ()).expect_err(name).to_string();
+        assert!(error.contains("out of range"), "{name}: {error}");
+    }
+    assert_eq!(rows.index_select(0, &index(-3)).to_vec::<f32>().unwrap(), [7.0, 1.0]);
+    assert_eq!(rows.dyn_slice(0, &start(1), 2).to_vec::<f32>().unwrap(), [7.0, 1.0, 7.0, 1.0]);
+}

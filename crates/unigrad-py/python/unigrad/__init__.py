@@ -104,6 +104,8 @@ def _by_name(name, method):
         try:
             return method(input, *args, **kwargs)
         except Exception as error:
+            if isinstance(error, AttributeError) and not isinstance(input, Tensor):
+                raise TypeError(f"argument 'input': a tensor is wanted, not {_told._shown(input)}") from None
             _told.tell(error, method, (input, *args), kwargs, first="input")
             raise
 

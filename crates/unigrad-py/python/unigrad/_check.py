@@ -3,7 +3,7 @@
 import math
 import numbers
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, AxisError
 from ._unigrad import Tensor
 
 
@@ -90,6 +90,14 @@ def sizes(name, value, n, least=0):
     if len(value) != n:
         raise ArgumentError(f"argument '{name}' has {len(value)} sizes\n help: give one, or {n}")
     return value
+
+
+def axis(name, value, ndim):
+    """An axis of a tensor that has ``ndim`` of them, counted from the first; a number without axes has one."""
+    value, most = whole(name, value), max(ndim, 1)
+    if not -most <= value < most:
+        raise AxisError(f"argument '{name}' is {value}, for {ndim} axes\n help: use {-most} to {most - 1}")
+    return value % most
 
 
 def shape(name, value):

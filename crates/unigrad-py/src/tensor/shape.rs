@@ -411,8 +411,8 @@ impl PyTensor {
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).narrow(0, 0, 1)
     /// tensor([0.5000])
-    fn narrow(&self, py: Python<'_>, dim: isize, start: i64, length: usize) -> PyResult<PyTensor> {
-        let x = self.tensor();
+    fn narrow(&self, py: Python<'_>, dim: isize, start: i64, length: i64) -> PyResult<PyTensor> {
+        let (x, length) = (self.tensor(), of_argument(py, "length", size(length))?);
         let start = match usize::try_from(start) {
             Ok(start) => start,
             Err(_) => usize::try_from(x.dim(dim).map_or(0, |size| size as i64) + start)
@@ -595,13 +595,13 @@ impl PyTensor {
     fn diff(
         &self,
         py: Python<'_>,
-        n: usize,
+        n: i64,
         dim: isize,
         prepend: Option<&PyTensor>,
         append: Option<&PyTensor>,
         axis: Option<isize>,
     ) -> PyResult<PyTensor> {
-        let dim = axis.unwrap_or(dim);
+        let (dim, n) = (axis.unwrap_or(dim), of_argument(py, "n", size(n))?);
         let parts: Vec<&Tensor> = [prepend, Some(self), append].into_iter().flatten().map(PyTensor::tensor).collect();
         made(py, || match parts.as_slice() {
             // Of no differences nothing is put before or behind.

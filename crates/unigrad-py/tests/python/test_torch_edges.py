@@ -388,3 +388,136 @@ def test_odd_functions_keep_the_sign_of_zero():
         for name in ("sin", "tan", "tanh", "asin", "atan", "sinh", "asinh", "atanh", "expm1", "log1p", "erf", "sqrt", "trunc"):
             signs = getattr(x, name)().signbit().tolist()
             assert signs == [True, False, True, False] * 9, (name, dtype)
+
+
+def test_an_index_out_of_range_of_what_is_repeated_is_refused():
+    """What is the same at each place of an axis is read without the index: it is checked all the same."""
+    rows = ug.tensor([[7.0, 1.0]]).expand(3, 2)
+    for wrong in [
+        lambda: rows[ug.tensor([5])],
+        lambda: ug.tensor([7.0]).expand(3)[ug.tensor([-4])],
+        lambda: ug.tensor([[7.0], [1.0]]).expand(2, 3).index_select(1, ug.tensor([3])),
+        lambda: ug.take_along_dim(ug.tensor([[-8.0]]), ug.tensor([[0, 0], [1, 0]]), 1),
+        lambda: ((rows * 2.0).exp() + 1.0)[ug.tensor([0, 3])],
+    ]:
+        with pytest.raises(IndexError, match="out of range"):
+            wrong().tolist()
+    assert rows[ug.tensor([2, -3])].tolist() == [[7.0, 1.0]] * 2
+    assert ug.ones(2, 1).expand(2, 3).dyn_slice(1, ug.tensor(1), 2).tolist() == [[1.0, 1.0]] * 2
+
+
+def test_indices_to_gather_are_no_longer_than_what_they_read():
+    with pytest.raises(ug.ShapeError, match="axis 0 is longer"):
+        ug.gather(ug.ones(1, 2), 1, ug.tensor([[0, 0], [1, 0]]))
+    w = ug.ones(5, requires_grad=True)
+    y = ug.gather(w, 0, ug.zeros(2, 0, dtype=ug.int64))
+    assert y.shape == (2, 0) and ug.grad(y.sum(), [w])[0].tolist() == [0.0] * 5
+
+
+def test_numbers_of_elements_are_taken_apart_in_64_bits():
+    columns = ug.unravel_index(ug.tensor([3, 200], dtype=ug.uint8), (4, 1 << 30))
+    assert [x.tolist() for x in columns] == [[0, 0], [3, 200]] and columns[0].dtype == ug.int64
+    assert ug.unravel_index(ug.tensor(2**63 - 2), (1, 2**63 - 1))[1].item() == 2**63 - 2
+    with pytest.raises(ug.DTypeError, match="integers"):
+        ug.unravel_index(ug.ones(2), (2, 2))
+
+
+def test_sums_of_products_keep_dtypes():
+    whole = [ug.ones(shape, dtype=ug.int32) for shape in ((2, 3), (4, 2, 5), (4, 5, 3))]
+    y = ug.addbmm(*whole)
+    assert y.dtype == ug.int32 and y.tolist() == [[21] * 3] * 2
+    # Factors of integers are integers: 0.6 is 0.
+    assert ug.addbmm(*(x.to(ug.int64) for x in whole), beta=0.6, alpha=2.7).tolist() == [[40] * 3] * 2
+    with pytest.raises(ug.ShapeError, match="products"):
+        ug.addbmm(ug.ones(2, 3), ug.ones(4, 2, 5), ug.ones(4, 4, 3))
+    assert ug.ldexp(ug.ones(2, dtype=ug.bfloat16), ug.tensor([1, 2])).dtype == ug.bfloat16
+    assert ug.ldexp(ug.tensor([2.0**-24], dtype=ug.float16), ug.tensor([24])).tolist() == [1.0]
+
+
+def test_addends_are_made_in_the_dtype_of_the_sum():
+    third = ug.tensor([1.0], dtype=ug.float32) / 3
+    zero = ug.zeros(1, dtype=ug.float64)
+    wide = third.to(ug.float64).item()
+    assert zero.addcmul(third, third, value=1.0).item() == wide * wide
+    np.testing.assert_allclose(zero.addcdiv(ug.ones(1), third, value=3.0).item(), 3 / wide, rtol=1e-15)
+    x, weights = ug.tensor([1.0, 4.0, 2.0], dtype=ug.float64), ug.tensor([0.25, 0.1, 0.6], dtype=ug.float32)
+    np.testing.assert_allclose(ug.cov(x, aweights=weights).item(), np.cov([1, 4, 2], aweights=np.asarray(weights, np.float64)), rtol=1e-13)
+    assert ug.cov(x.to(ug.bfloat16), aweights=weights).dtype == ug.float32
+
+
+def test_rounded_quotients_have_no_slope():
+    for mode in ("trunc", "floor"):
+        a = ug.tensor([1.0, 0.0, 3.0, math.inf, 2.0], dtype=ug.float64, requires_grad=True)
+        b = ug.tensor([0.0, 0.0, 2.0, 2.0, 1e-300], dtype=ug.float64, requires_grad=True)
+        for slope in ug.grad(ug.div(a, b, rounding_mode=mode).sum(), [a, b]):
+            assert slope.tolist() == [0.0] * 5, mode
+
+
+def test_quantiles_move_with_q():
+    data = ug.tensor([[1.0, 5.0, 2.0], [7.0, 3.0, 4.0]], dtype=ug.float64)
+    q = ug.tensor([0.3, 0.6], dtype=ug.float64, requires_grad=True)
+    y = ug.quantile(data, q, dim=1)
+    same(ug.grad((y * ug.tensor([[1.0, 2.0], [3.0, 4.0]])).sum(), [q])[0], [6.0, 42.0])
+    q = ug.tensor(0.7, dtype=ug.float64, requires_grad=True)
+    gaps = ug.tensor([1.0, NAN, 3.0, 7.0], dtype=ug.float64)
+    y = ug.nanquantile(gaps, q)
+    assert y.shape == () and ug.grad(y, [q])[0].item() == 8.0
+
+
+def test_arguments_beyond_their_range_are_refused():
+    ones = ug.ones(2, 2)
+    for wrong, kind, words in [
+        (lambda: ug.gradient(ones, dim=3), ug.AxisError, "dim"),
+        (lambda: ug.renorm(ones, 2, 5, 1.0), ug.AxisError, "dim"),
+        (lambda: ug.isclose(ones, ones, rtol=-0.5), ug.ArgumentError, "tolerances"),
+        (lambda: ug.isclose(ones, ones, atol=NAN), ug.ArgumentError, "tolerances"),
+        (lambda: ug.flipud(ug.tensor(1.0)), ug.ArgumentError, "axis"),
+        (lambda: F.huber_loss(ones, ones, delta=0.0), ug.ArgumentError, "delta"),
+        (lambda: F.triplet_margin_loss(ones, ones, ones, margin=-1.0), ug.ArgumentError, "margin"),
+        (lambda: F.triplet_margin_with_distance_loss(ones, ones, ones, margin=0.0), ug.ArgumentError, "margin"),
+        (lambda: F.max_unpool2d(ug.ones(1, 1, 2, 2), ug.zeros(1, 1, 2, 2, dtype=ug.int64), 2, stride=0), ug.ArgumentError, "stride"),
+        (lambda: F.embedding(ug.tensor([0]), ug.ones(1, 1, 1)), ug.ArgumentError, "weight"),
+        (lambda: ones.narrow(0, 0, -1), ValueError, "0 or more"),
+        (lambda: ug.diff(ones, -1), ValueError, "0 or more"),
+        (lambda: ug.linspace(0, 1, -1), ValueError, "0 or more"),
+        (lambda: ug.logspace(0, 1, -1), ValueError, "0 or more"),
+        (lambda: ug.clamp_min(2, ones), TypeError, "input"),
+    ]:
+        with pytest.raises(kind, match=words):
+            wrong()
+
+
+def test_batch_norms_may_have_no_bias():
+    norm = ug.nn.BatchNorm1d(3, bias=False)
+    assert norm.bias is None and list(norm.state_dict()) == ["weight", "running_mean", "running_var", "num_batches_tracked"]
+    y = norm(ug.tensor([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]))
+    same(y.mean(0), [0.0] * 3)
+
+
+@pytest.mark.parametrize("norm", [ug.nn.GroupNorm(1, 3, bias=False), ug.nn.InstanceNorm1d(3, affine=True, bias=False)])
+def test_norms_of_examples_may_have_no_bias(norm):
+    assert norm.bias is None and list(norm.state_dict()) == ["weight"]
+    same(norm(ug.tensor([[[1.0, 3.0]] * 3])).mean(), 0.0)
+
+
+def test_labels_of_sequences_one_after_another():
+    steps = (ug.arange(60.0).reshape(5, 3, 4) % 7.0).log_softmax(-1)
+    rows, counts = ug.tensor([[1, 2, 3], [3, 0, 0], [2, 2, 0]]), [3, 1, 2]
+    expected = F.ctc_loss(steps, rows, [5, 5, 5], counts, reduction="none").tolist()
+    joined = ug.tensor([1, 2, 3, 3, 2, 2], dtype=ug.int32)
+    for lengths in (counts, tuple(counts), ug.tensor(counts)):
+        same(F.ctc_loss(steps, joined, (5, 5, 5), lengths, reduction="none"), expected)
+    same(ug.nn.CTCLoss(reduction="sum")(steps, joined, (5, 5, 5), counts), sum(expected))
+    assert F.ctc_loss(steps, ug.zeros(0, dtype=ug.int64), (5, 5, 5), (0, 0, 0), reduction="none").shape == (3,)
+    with pytest.raises(ug.ArgumentError, match="target_lengths"):
+        F.ctc_loss(steps, joined, (5, 5, 5), (3, 1, 1))
+
+
+def test_states_and_targets_of_other_kinds_are_refused():
+    for cell in (ug.nn.RNNCell(2, 3), ug.nn.GRUCell(2, 3)):
+        with pytest.raises(ug.ArgumentError, match="hx"):
+            cell(ug.zeros(4, 2), ug.zeros(4, 1, 1, 3))
+    with pytest.raises(ug.ArgumentError, match="hx"):
+        ug.nn.LSTMCell(2, 3)(ug.zeros(4, 2), (ug.zeros(4, 1, 1, 3), ug.zeros(4, 3)))
+    with pytest.raises(ug.ArgumentError, match="ignore_index"):
+        F.cross_entropy(ug.zeros(2, 3), ug.ones(2, 3) / 3, ignore_index=1)

@@ -1,7 +1,7 @@
 """Arithmetic, element by element and over axes."""
 
 from .. import _check
-from .._errors import ArgumentError
+from .._errors import ArgumentError, ShapeError
 from .._unigrad import Tensor, concat, ones
 from ._method import _NATIVE, _method, _method_named
 
@@ -112,7 +112,9 @@ def tensordot(self, other, dims=2, other_axes=None, *, dim=None):
 @_method
 def ldexp(self, other):
     """``x * 2**other``."""
-    return self * 2.0 ** _check.tensor("other", other)
+    y = _check.tensor("self", self) * 2.0 ** _check.tensor("other", other)
+    # The powers of 16-bit floats' partners are float32, so that those in between do not overflow.
+    return y.to(self.dtype) if self.is_floating_point() and not other.is_floating_point() else y
 
 
 @_method
@@ -121,9 +123,11 @@ def addbmm(self, batch1, batch2, *, beta=1, alpha=1):
     ranks = [_check.tensor(name, one).ndim for name, one in (("batch1", batch1), ("batch2", batch2))]
     if ranks != [3, 3]:
         raise ArgumentError(f"addbmm: batches of matrices are wanted, not {list(batch1.shape)} and {list(batch2.shape)}")
-    product = batch1.matmul(batch2).sum(0)
-    product = product if _check.number("alpha", alpha) == 1 else product * alpha
-    return product if _check.number("beta", beta) == 0 else self + product if beta == 1 else self * beta + product
+    if batch1.shape[0] != batch2.shape[0] or batch1.shape[2] != batch2.shape[1]:
+        raise ShapeError(f"addbmm: batches of {list(batch1.shape)} and {list(batch2.shape)} have no products\n help: give [b, n, k] and [b, k, m]")
+    # One product, whose sums run over batches as well.
+    b, n, k = batch1.shape
+    return self.addmm(batch1.transpose(0, 1).reshape(n, b * k), batch2.reshape(b * k, batch2.shape[2]), beta=beta, alpha=alpha)
 
 
 @_method
@@ -135,7 +139,8 @@ def renorm(self, p, dim, maxnorm):
     [[1.5, 2.0], [0.0, 1.0]]
     """
     p, limit = _check.number("p", p, above=0.0), _check.number("maxnorm", maxnorm, 0.0)
-    others = [axis for axis in range(self.ndim) if axis != _check.whole("dim", dim) % max(self.ndim, 1)]
+    dim = _check.axis("dim", dim, self.ndim)
+    others = [axis for axis in range(self.ndim) if axis != dim]
     if not others:
         raise ArgumentError(f"renorm: two axes and more are wanted, not {self.ndim}")
     lengths = self.norm(p, others, keepdim=True)
@@ -154,7 +159,7 @@ def gradient(self, *, spacing=None, dim=None, edge_order=1):
     """
     order = _check.whole("edge_order", edge_order, 1)
     axes = range(self.ndim) if dim is None else list(dim) if isinstance(dim, (list, tuple)) else [dim]
-    axes = [_check.whole("dim", axis) % max(self.ndim, 1) for axis in axes]
+    axes = [_check.axis("dim", axis, self.ndim) for axis in axes]
     spacings = list(spacing) if isinstance(spacing, (list, tuple)) else [1 if spacing is None else spacing] * len(axes)
     spacings = [one if isinstance(one, Tensor) else _check.number("spacing", one) for one in spacings]
     if len(set(axes)) != len(axes):

@@ -16,6 +16,7 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
+from unigrad._errors import ShapeError as ShapeError
 
 def clamp_min(self: Any, min: Any) -> Tensor:
     """At least this.

@@ -1,7 +1,7 @@
 """What is read and written by index."""
 
 from .. import _check
-from .._errors import ArgumentError
+from .._errors import ArgumentError, DTypeError, ShapeError
 from .._unigrad import Tensor, arange, full
 from ._method import _NATIVE, _method
 
@@ -15,10 +15,20 @@ def gather(self, dim, index):
     [[1, 1], [4, 3]]
     """
     dim, x = _check.whole("dim", dim), _check.tensor("self", self)
+    if _check.tensor("index", index).ndim != x.ndim and index.numel() == 0:
+        # What gathers nothing may have any shape.
+        _check.axis("dim", dim, x.ndim)
+        return x.flatten()[:0].reshape(index.shape)
     if _check.tensor("index", index).ndim == x.ndim and -x.ndim <= dim < x.ndim:
         for axis, (own, wanted) in enumerate(zip(x.shape, index.shape)):
-            if axis != dim % x.ndim and wanted < own:
-                x = x.narrow(axis, 0, wanted)
+            if axis == dim % x.ndim:
+                continue
+            if wanted > own:
+                raise ShapeError(
+                    f"gather: argument 'index' is {list(index.shape)}, for {list(self.shape)}: axis {axis} is longer\n"
+                    " help: beside `dim` it may only be shorter; `take_along_dim` broadcasts"
+                )
+            x = x if wanted == own else x.narrow(axis, 0, wanted)
     return x.take_along(dim, index)
 
 
@@ -91,7 +101,13 @@ def unravel_index(self, shape):
     >>> [axis.tolist() for axis in unigrad.tensor([1, 5]).unravel_index((2, 3))]
     [[0, 1], [1, 2]]
     """
-    shape, rest, found = _check.shape("shape", [shape] if isinstance(shape, int) else shape), self, []
+    if isinstance(shape, (str, bytes, Tensor)) or not hasattr(shape, "__iter__"):
+        shape = [shape]
+    # No tensor of this shape is made: any 64-bit sizes will do.
+    shape = [_check.whole("shape", size, 0) for size in shape]
+    if self.is_floating_point() or "int" not in str(self.dtype):
+        raise DTypeError(f"unravel_index: numbers of elements are integers, not {self.dtype}\n help: cast them")
+    rest, found = self.to("int64"), []
     for size in reversed(shape):
         found.append(rest % size)
         rest = rest.floor_divide(size)

@@ -16,6 +16,8 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
+from unigrad._errors import DTypeError as DTypeError
+from unigrad._errors import ShapeError as ShapeError
 
 def gather(self: Any, dim: Any, index: Any) -> Tensor:
     """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.

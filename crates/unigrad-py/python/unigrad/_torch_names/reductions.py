@@ -26,12 +26,25 @@ def _quantiles(name):
     def of_several(self, q, dim=None, keepdim=False, *, interpolation="linear", axis=None, keepdims=None):
         keepdim = keepdim if keepdims is None else keepdims
         dim = dim if axis is None else axis
-        if not isinstance(q, (Tensor, list, tuple)) or (isinstance(q, Tensor) and q.ndim == 0):
-            return _NATIVE[name](self, q, dim, keepdim, interpolation=interpolation)
-        numbers = q.tolist() if isinstance(q, Tensor) else list(q)
+
+        def at(one, how=interpolation):
+            return _NATIVE[name](self, one, dim, keepdim, interpolation=how)
+
+        if not isinstance(q, (Tensor, list, tuple)):
+            return at(q)
+        numbers = [q.item()] if isinstance(q, Tensor) and q.ndim == 0 else list(q.tolist() if isinstance(q, Tensor) else q)
         if not numbers:
             raise ArgumentError("argument 'q' is empty\n help: give at least one quantile")
-        return concat([_NATIVE[name](self, one, dim, keepdim, interpolation=interpolation).unsqueeze(0) for one in numbers])
+        found = [at(one) for one in numbers]
+        if isinstance(q, Tensor) and q.requires_grad:
+            # 0, whose gradient is 1: the numbers stay, and get the slope between neighbours. Where it is infinite there is none.
+            moves = (q - q.detach()).reshape(-1)
+            known = self.isnan().logical_not() if name == "nanquantile" else self.isnan().logical_or(True)
+            last = known.sum(dim, keepdim) - 1
+            for i, one in enumerate(numbers if interpolation == "linear" else []):
+                slope = (at(one, "higher") - at(one, "lower")) * last
+                found[i] = found[i] + slope.isfinite().where_(slope, 0.0) * moves[i]
+        return found[0] if isinstance(q, Tensor) and q.ndim == 0 else concat([one.unsqueeze(0) for one in found])
 
     return of_several
 

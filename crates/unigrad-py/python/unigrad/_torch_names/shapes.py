@@ -32,6 +32,8 @@ def fliplr(self):
 @_method
 def flipud(self):
     """Reversed along the first axis."""
+    if self.ndim == 0:
+        raise ArgumentError("flipud: one axis and more are wanted, not 0")
     return self.flip(0)
 
 

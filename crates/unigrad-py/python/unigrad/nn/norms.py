@@ -15,7 +15,7 @@ __all__ = [
 
 
 class _Running(Module):
-    def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype):
+    def __init__(self, num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=True):
         super().__init__()
         self.num_features = _check.size("num_features", num_features)
         self.eps = _check.number("eps", eps, 0.0)
@@ -23,7 +23,8 @@ class _Running(Module):
         self.affine, self.track_running_stats = _check.flag("affine", affine), _check.flag("track_running_stats", track_running_stats)
         shape = (self.num_features,)
         for name, value in (("weight", 1.0), ("bias", 0.0)):
-            self.register_parameter(name, _constant(shape, value, dtype, device) if self.affine else None)
+            wanted = self.affine and (name == "weight" or _check.flag("bias", bias))
+            self.register_parameter(name, _constant(shape, value, dtype, device) if wanted else None)
         for name, value in (("running_mean", 0.0), ("running_var", 1.0)):
             self.register_buffer(name, full(shape, value, dtype=dtype or "float32", device=device) if self.track_running_stats else None)
         self.register_buffer("num_batches_tracked", tensor(0, device=device) if self.track_running_stats else None)
@@ -48,8 +49,8 @@ class _Running(Module):
 
 
 class _BatchNorm(_Running):
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, input):
         """Keeps the shape."""
@@ -113,8 +114,8 @@ class SyncBatchNorm(_BatchNorm):
 
 
 class _InstanceNorm(_Running):
-    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+    def __init__(self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *, bias=True):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, input):
         """Keeps the shape."""
@@ -225,14 +226,15 @@ class GroupNorm(Module):
     (1, 4, 3)
     """
 
-    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None):
+    def __init__(self, num_groups, num_channels, eps=1e-5, affine=True, device=None, dtype=None, *, bias=True):
         super().__init__()
         self.num_groups, self.num_channels = _check.positive("num_groups", num_groups), _check.size("num_channels", num_channels)
         if self.num_channels % self.num_groups:
             raise ArgumentError(f"argument 'num_groups' is {num_groups}, of {num_channels} channels\n help: use a number that divides them")
         self.eps, self.affine = _check.number("eps", eps, 0.0), _check.flag("affine", affine)
         for name, value in (("weight", 1.0), ("bias", 0.0)):
-            self.register_parameter(name, _constant((self.num_channels,), value, dtype, device) if self.affine else None)
+            wanted = self.affine and (name == "weight" or _check.flag("bias", bias))
+            self.register_parameter(name, _constant((self.num_channels,), value, dtype, device) if wanted else None)
 
     def forward(self, input):
         """Keeps the shape."""

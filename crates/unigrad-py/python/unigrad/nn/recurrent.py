@@ -220,7 +220,10 @@ class _Cell(Module):
         for name in ("bias_ih", "bias_hh"):
             self.register_parameter(name, _uniform((gates * self.hidden_size,), self.hidden_size, dtype, device) if has_bias else None)
 
-    def _given(self, input):
+    def _given(self, input, *states):
+        for state in states:
+            if state is not None and _check.tensor("hx", state).ndim not in (1, 2):
+                raise ArgumentError(f"argument 'hx' has {state.ndim} axes\n help: give `[batch, hidden]`, or `[hidden]`")
         if _check.tensor("input", input).ndim not in (1, 2):
             raise ArgumentError(f"argument 'input' has {input.ndim} axes\n help: give `[batch, features]`, or `[features]`")
         return input
@@ -247,7 +250,7 @@ class RNNCell(_Cell):
 
     def forward(self, input, hx=None):
         """The state after ``[batch, features]`` or ``[features]``."""
-        return _nn.rnn_cell(self._given(input), hx, *self._weights(), self.nonlinearity)
+        return _nn.rnn_cell(self._given(input, hx), hx, *self._weights(), self.nonlinearity)
 
 
 class GRUCell(_Cell):
@@ -263,7 +266,7 @@ class GRUCell(_Cell):
 
     def forward(self, input, hx=None):
         """The state after ``[batch, features]`` or ``[features]``."""
-        return _nn.gru_cell(self._given(input), hx, *self._weights())
+        return _nn.gru_cell(self._given(input, hx), hx, *self._weights())
 
 
 class LSTMCell(_Cell):
@@ -280,4 +283,4 @@ class LSTMCell(_Cell):
 
     def forward(self, input, hx=None):
         """The states ``(h, c)`` after ``[batch, features]`` or ``[features]``."""
-        return _nn.lstm_cell(self._given(input), _pair(hx), *self._weights())
+        return _nn.lstm_cell(self._given(input, *(_pair(hx) or ())), _pair(hx), *self._weights())

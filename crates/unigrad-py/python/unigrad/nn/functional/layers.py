@@ -79,11 +79,13 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             [1., 2.]])
     """
     _tensor("input", input)
+    if _tensor("weight", weight).ndim != 2:
+        raise ArgumentError(f"argument 'weight' has {weight.ndim} axes\n help: give a table `[entries, size]`; `index_select` takes any")
     if max_norm is not None:
-        weight = _renormalized(_tensor("weight", weight), input, max_norm, norm_type)
+        weight = _renormalized(weight, input, max_norm, norm_type)
     if padding_idx is None and not scale_grad_by_freq:
-        return _tensor("weight", weight).embedding(input)
-    return _tensor("weight", weight).embedding_with(input, padding_idx=padding_idx, scale_grad_by_freq=scale_grad_by_freq)
+        return weight.embedding(input)
+    return weight.embedding_with(input, padding_idx=padding_idx, scale_grad_by_freq=scale_grad_by_freq)
 
 
 def embedding_bag(

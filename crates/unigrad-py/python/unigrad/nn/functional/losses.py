@@ -1,5 +1,7 @@
 """Distances and losses."""
 
+import itertools
+
 from ... import _check
 from ..._check import tensor as _tensor
 from ..._errors import ArgumentError
@@ -78,6 +80,8 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     reduction = _reduction(reduction, size_average, reduce)
     if type(label_smoothing) is not float or label_smoothing:
         label_smoothing = _check.probability("label_smoothing", label_smoothing)
+    if ignore_index != -100 and isinstance(target, Tensor) and target.is_floating_point() and _check.whole("ignore_index", ignore_index) >= 0:
+        raise ArgumentError(f"argument 'ignore_index' is {ignore_index}, of targets that are distributions\n help: leave it out, or give indices of classes")
     return _tensor("input", input).cross_entropy(
         target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
     )
@@ -158,7 +162,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     >>> ug.nn.functional.huber_loss(ug.tensor([1.0, 2.0]), ug.tensor([1.0, 4.0]))
     tensor(0.7500)
     """
-    reduction = _reduction(reduction)
+    reduction, delta = _reduction(reduction), _check.number("delta", delta, above=0.0)
     if weight is not None:
         loss = _tensor("input", input).huber_loss(target, reduction="none", delta=delta)
         return _weighted(loss, _tensor("weight", weight), reduction)
@@ -281,7 +285,7 @@ def triplet_margin_loss(
     tensor(0.)
     """
     reduction = _reduction(reduction, size_average, reduce)
-    p = _check.number("p", p)
+    p, margin = _check.number("p", p), _check.number("margin", margin, above=0.0)
     return _tensor("anchor", anchor).triplet_margin_loss(positive, negative, margin=margin, p=p, eps=eps, swap=swap, reduction=reduction)
 
 
@@ -294,7 +298,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     tensor(1.)
     """
     distance = pairwise_distance if distance_function is None else _check.call("distance_function", distance_function)
-    reduction, margin = _reduction(reduction), _check.number("margin", margin)
+    reduction, margin = _reduction(reduction), _check.number("margin", margin, above=0.0)
     for name, value in (("anchor", anchor), ("positive", positive), ("negative", negative)):
         _tensor(name, value)
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -302,6 +306,19 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
         far = far.minimum(distance(positive, negative))
     loss = (near - far + margin).clamp(min=0.0)
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
+
+
+def _rows(targets, lengths):
+    """Labels that lie one after another, as rows of the longest sequence's length: what is beyond a row's own is not read."""
+    counts = lengths.tolist() if lengths.ndim == 1 else [lengths.item()]
+    n = targets.shape[0]
+    if min(counts, default=0) < 0 or sum(counts) != n:
+        raise ArgumentError(f"argument 'target_lengths' is {counts}, for {n} labels one after another\n help: give lengths whose sum is {n}")
+    if n == 0:
+        return targets.reshape(len(counts), 0)
+    starts = itertools.accumulate(counts, initial=0)
+    places = [[min(start + at, n - 1) for at in range(max(counts))] for start, _ in zip(starts, counts)]
+    return targets[Tensor(places, device=targets.device)]
 
 
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
@@ -322,6 +339,8 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
         return Tensor(list(given), dtype="int64", device=log_probs.device)
 
     steps, labels = lengths("input_lengths", input_lengths), lengths("target_lengths", target_lengths)
+    if _tensor("targets", targets).ndim == 1 and log_probs.ndim == 3:
+        targets = _rows(targets, labels)
     return log_probs.ctc_loss(targets, steps, labels, blank=blank, reduction=_reduction(reduction), zero_infinity=bool(zero_infinity))
 
 

@@ -53,6 +53,8 @@ def _pools(n):
         return greatest_op(_tensor("input", input), kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
     def unpool(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        if stride not in (None, (), []):
+            _check.sizes("stride", stride, n, 1)
         return unpool_op(_tensor("input", input), indices, kernel_size, stride, padding, output_size)
 
     def power(input, norm_type, kernel_size, stride=None, ceil_mode=False):
