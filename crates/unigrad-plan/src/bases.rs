@@ -6,7 +6,7 @@
 //! Never: moves what is written, or read at a computed index, or a tensor of the caller's.
 
 use crate::{memory::BufferPlace, plan::PlannedLaunch};
-use unigrad_kernel::{Arg, Contract, InstOp, Kernel, Region};
+use unigrad_kernel::{Arg, Contract, Kernel, Region};
 
 /// Bytes that the memory of an argument begins at a multiple of, as devices want it; vectors are not longer.
 const ALIGN: i64 = 64;
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use smallvec::smallvec;
     use unigrad_graph::DType;
-    use unigrad_kernel::{Index, Inst, Value};
+    use unigrad_kernel::{Index, Inst, InstOp, Value};
 
     fn region(loads: &[(i64, [i64; 2])], len: usize, dtype: DType) -> Region {
         let index = |offset, strides: [i64; 2]| Index { offset, strides: strides.as_slice().into(), dynamic: smallvec![] };

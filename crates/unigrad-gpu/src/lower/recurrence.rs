@@ -91,7 +91,7 @@ enum Placed<'a> {
 /// Where sums go.
 enum Sink<'a> {
     Memory { place: Place, dtype: DType, first: i64, by_step: i64, by_row: i64, by_column: i64 },
-    Epilogue(Body<'a>),
+    Epilogue(Box<Body<'a>>),
 }
 
 /// An argument as a program of all steps has it.
@@ -373,7 +373,7 @@ fn program(
                 let matrix = s.arg("matrix", first_arg + 1, &own.get(1)?.arg);
                 matrices.push((*product, matrix));
                 let sink = match epilogue {
-                    Some(region) => Sink::Epilogue(Body::declare(&mut s, target, region, first_arg + 2, 0).ok()?),
+                    Some(region) => Sink::Epilogue(Box::new(Body::declare(&mut s, target, region, first_arg + 2, 0).ok()?)),
                     None => {
                         let c = own.get(2)?;
                         let stride = |dims: SmallVec<[(usize, i64); 4]>| dims.last().map_or(0, |dim| dim.1);
