@@ -405,7 +405,7 @@ pub struct Program {
     /// How many workgroups a compute unit should have room for at once, where the compiler would give threads more registers otherwise.
     pub at_once: Option<u32>,
     /// How many neighbouring workgroups along the grid's first axis are there at the same time, and can wait for each other
-    /// ([`Target::clusters`]); the grid has a multiple of them.
+    /// ([`crate::Target::clusters`]); the grid has a multiple of them.
     pub cluster: Option<u32>,
 }
 
