@@ -449,7 +449,7 @@ fn map(b: &mut Builder, body: &Body<'_>, region: &Region, step: Value, work: &Wo
         b.when(inside, |b| {
             let mut axes: SmallVec<[Value; 6]> = SmallVec::from_slice(&[step]);
             axes.extend(point);
-            body.points(b, &axes, &[], None);
+            body.points_read_first(b, &axes, &[]);
         });
     });
 }
@@ -512,7 +512,7 @@ fn put(b: &mut Builder, contract: &Contract, sink: &Sink<'_>, [step, row, column
             all.extend(axes(b, row, contract.m.iter().map(|dim| dim.size)));
             all.extend(axes(b, column, contract.n.iter().map(|dim| dim.size)));
             let sum = b.cast(sum, contract.c.dtype);
-            body.points(b, &all, &[sum], None);
+            body.points_read_first(b, &all, &[sum]);
         }
     }
 }

@@ -330,6 +330,22 @@ impl<'a> Body<'a> {
         self.evaluate(b, &Point { shape: Shape { groups: 1, width }, along, axes, acc }, &mut memo, |body, at| body.live[at]);
     }
 
+    /// As [`Body::points`], with everything read before anything is written: where arguments may be of one memory, a compiler keeps loads behind the stores
+    /// that stand before them, and each of them is waited for.
+    pub(crate) fn points_read_first(&self, b: &mut Builder, axes: &[Value], acc: &[Value]) {
+        let width = acc.len().max(1);
+        let along = (width > 1).then(|| axes.len().saturating_sub(1));
+        let axes = axes.iter().map(|axis| Lanes::all(*axis)).collect();
+        let acc = (!acc.is_empty()).then(|| Lanes::run(acc.iter().copied()));
+        let mut memo = self.memo();
+        let point = Point { shape: Shape { groups: 1, width }, along, axes, acc };
+        for stores in [false, true] {
+            self.evaluate(b, &point, &mut memo, |body, at| {
+                body.live[at] && stores == matches!(body.region.insts[at].op, InstOp::Store { .. })
+            });
+        }
+    }
+
     /// A fresh set of values: the uniform ones.
     pub(super) fn memo(&self) -> Memo {
         self.uniform.clone()
