@@ -62,27 +62,28 @@ fn begin_later(arg: &mut Arg, place: &mut BufferPlace, reach: Reach) -> i64 {
 }
 
 fn of_region(region: &mut Region, places: &mut [BufferPlace]) {
-    for at in 0..region.args.len().min(places.len()) {
-        if region.args[at].write {
-            continue;
+    // By argument; what is read in a way that is not known stays.
+    let mut reaches: Vec<Option<Reach>> = vec![None; region.args.len()];
+    let mut stays: Vec<bool> = region.args.iter().map(|arg| arg.write).collect();
+    for (arg, index) in region.insts.iter().filter_map(|inst| inst.op.access()) {
+        let at = arg as usize;
+        let axes = region.axes.iter().copied().zip(index.strides.iter().copied());
+        match Reach::new(index.offset, axes).filter(|_| index.dynamic.is_empty()) {
+            Some(one) => reaches[at] = Some(reaches[at].map_or(one, |all| all.with(one))),
+            None => stays[at] = true,
         }
-        let is_it = |arg: u32| arg as usize == at;
-        let mut reach: Option<Reach> = None;
-        let axes = || region.axes.iter().copied();
-        let read = region.insts.iter().filter_map(|inst| inst.op.access()).filter(|(arg, _)| is_it(*arg)).try_for_each(|(_, index)| {
-            let one = Reach::new(index.offset, axes().zip(index.strides.iter().copied())).filter(|_| index.dynamic.is_empty())?;
-            reach = Some(reach.map_or(one, |all| all.with(one)));
-            Some(())
-        });
-        let (Some(()), Some(reach)) = (read, reach) else { continue };
-        let moved = begin_later(&mut region.args[at], &mut places[at], reach);
-        for inst in &mut region.insts {
-            if let Some((arg, index)) = inst.op.access_mut()
-                && is_it(*arg)
-            {
-                index.offset -= moved;
-            }
+    }
+    let mut moved = vec![0; region.args.len()];
+    for (at, (arg, place)) in region.args.iter_mut().zip(places).enumerate() {
+        if let (Some(reach), false) = (reaches[at], stays[at]) {
+            moved[at] = begin_later(arg, place, reach);
         }
+    }
+    if moved.iter().all(|moved| *moved == 0) {
+        return;
+    }
+    for (arg, index) in region.insts.iter_mut().filter_map(|inst| inst.op.access_mut()) {
+        index.offset -= moved[*arg as usize];
     }
 }
 
