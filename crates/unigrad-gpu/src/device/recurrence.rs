@@ -126,11 +126,11 @@ fn repeated<'a>(kernel: &'a Kernel, launch: &Launch, next: &Launch) -> Option<Re
 
 impl Recurrence {
     /// Whether no memory that it writes is another entry's as well.
-    pub(super) fn fits(&self, table: &[Range]) -> bool {
-        let of = |entry: &usize| table.get(*entry);
+    pub(super) fn fits(&self, entry: impl Fn(usize) -> Option<Range>) -> bool {
+        let of = |at: &usize| entry(*at);
         self.writes.iter().enumerate().all(|(at, write)| {
             let others = self.writes[at + 1..].iter().chain(&self.reads);
-            others.map(of).all(|other| of(write).zip(other).is_some_and(|(write, other)| !meet(write, other)))
+            others.map(of).all(|other| of(write).zip(other).is_some_and(|(write, other)| !meet(&write, &other)))
         })
     }
 }
@@ -206,10 +206,11 @@ mod tests {
         };
         let range = |handle, offset| Range { handle, offset, len: 64 };
         let table = [range(1, 0), range(1, 64), range(1, 32), range(2, 0)];
-        assert!(of(&[0], &[1, 3]).fits(&table));
-        assert!(of(&[3], &[0, 2]).fits(&table), "what is only read may overlap");
-        assert!(!of(&[0], &[2]).fits(&table));
-        assert!(!of(&[0, 2], &[]).fits(&table));
-        assert!(!of(&[0], &[4]).fits(&table), "an entry that the run does not bring");
+        let entry = |at: usize| table.get(at).copied();
+        assert!(of(&[0], &[1, 3]).fits(entry));
+        assert!(of(&[3], &[0, 2]).fits(entry), "what is only read may overlap");
+        assert!(!of(&[0], &[2]).fits(entry));
+        assert!(!of(&[0, 2], &[]).fits(entry));
+        assert!(!of(&[0], &[4]).fits(entry), "an entry that the run does not bring");
     }
 }

@@ -19,7 +19,6 @@ use crate::{
     lower::{ProgramLaunch, Recurrence},
     taints::{LaunchId, Outcome, Traced},
 };
-use smallvec::SmallVec;
 use std::{
     any::Any,
     ops,
@@ -266,9 +265,8 @@ impl<B: Backend> Steps<B> {
         if self.recurrences.is_empty() {
             return true;
         }
-        let table: SmallVec<[Range; 16]> =
-            run.table.iter().map(|slice| Range { handle: slice.buffer.handle, offset: slice.offset, len: slice.len }).collect();
-        Config::current_or_default().replay != Replay::Off && self.recurrences.iter().all(|recurrence| recurrence.fits(&table))
+        let entry = |at: usize| run.table.get(at).copied().map(GpuDevice::<B>::range);
+        Config::current_or_default().replay != Replay::Off && self.recurrences.iter().all(|recurrence| recurrence.fits(entry))
     }
 }
 

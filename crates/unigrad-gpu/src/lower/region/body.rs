@@ -84,6 +84,19 @@ pub(super) struct Point {
     pub(super) acc: Option<Lanes>,
 }
 
+impl Point {
+    /// A point and its neighbours; see [`Body::points`].
+    fn run(axes: &[Value], acc: &[Value], along: Option<usize>) -> Point {
+        let width = acc.len().max(1);
+        Point {
+            shape: Shape { groups: 1, width },
+            along: (width > 1).then(|| along.unwrap_or(axes.len().saturating_sub(1))),
+            axes: axes.iter().map(|axis| Lanes::all(*axis)).collect(),
+            acc: (!acc.is_empty()).then(|| Lanes::run(acc.iter().copied())),
+        }
+    }
+}
+
 /// Instructions that some store needs.
 pub(super) fn live(region: &Region) -> Vec<bool> {
     let mut live = vec![false; region.insts.len()];
@@ -322,23 +335,13 @@ impl<'a> Body<'a> {
     /// or the point alone. `axes` are the first one's indices (`U32`, or `U64`), `acc` what [`InstOp::Acc`] stands for at each. The number of
     /// points is a power of two, at most 8, that divides the index along that axis.
     pub(crate) fn points(&self, b: &mut Builder, axes: &[Value], acc: &[Value], along: Option<usize>) {
-        let width = acc.len().max(1);
-        let along = (width > 1).then(|| along.unwrap_or(axes.len().saturating_sub(1)));
-        let axes = axes.iter().map(|axis| Lanes::all(*axis)).collect();
-        let acc = (!acc.is_empty()).then(|| Lanes::run(acc.iter().copied()));
-        let mut memo = self.memo();
-        self.evaluate(b, &Point { shape: Shape { groups: 1, width }, along, axes, acc }, &mut memo, |body, at| body.live[at]);
+        self.evaluate(b, &Point::run(axes, acc, along), &mut self.memo(), |body, at| body.live[at]);
     }
 
     /// As [`Body::points`], with everything read before anything is written: where arguments may be of one memory, a compiler keeps loads behind the stores
     /// that stand before them, and each of them is waited for.
     pub(crate) fn points_read_first(&self, b: &mut Builder, axes: &[Value], acc: &[Value]) {
-        let width = acc.len().max(1);
-        let along = (width > 1).then(|| axes.len().saturating_sub(1));
-        let axes = axes.iter().map(|axis| Lanes::all(*axis)).collect();
-        let acc = (!acc.is_empty()).then(|| Lanes::run(acc.iter().copied()));
-        let mut memo = self.memo();
-        let point = Point { shape: Shape { groups: 1, width }, along, axes, acc };
+        let (point, mut memo) = (Point::run(axes, acc, None), self.memo());
         for stores in [false, true] {
             self.evaluate(b, &point, &mut memo, |body, at| {
                 body.live[at] && stores == matches!(body.region.insts[at].op, InstOp::Store { .. })
