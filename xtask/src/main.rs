@@ -75,6 +75,8 @@ fn main() -> ExitCode {
     match arguments.first().map(String::as_str) {
         Some("fuzz") => fuzz::run(&arguments[1..]),
         Some("test") => test::run(&arguments[1..]),
+        // Cargo's runner in `test`.
+        Some("record") => test::record(&arguments[1..]),
         Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),
         Some("array-api") => array_api::run(&arguments[1..]),

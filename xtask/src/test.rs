@@ -2,20 +2,24 @@
 //!
 //! In: which devices, which tests, how quick; arguments for `cargo test`. Out: a line for each binary, what tests said that they ran on and what
 //! they did not run on, why tests were skipped, the output of those that failed, then one line `N passed, N failed, N skipped`.
-//! Always: a failure that prints no count (a test binary that crashes, code that does not compile) counts as one failed.
+//! Always: a failure that prints no count (a test binary that crashes, code that does not compile) counts as one failed. Programs that measure time run
+//! alone, others side by side.
 //! Never: lost output. What failed is printed at the end, where a reader of a long log looks; what passed prints with `--verbose`.
 //! Skipped are ignored tests, and tests that print a line beginning with `SKIPPED: ` and return. A test says `RAN: what`, or `NOT RUN: what: why`,
 //! of a device or an instruction set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use crate::{setup, source};
 
 mod output;
+mod programs;
 
 use output::Output;
+pub(crate) use programs::record;
 
 /// What is asked for, besides what is cargo's.
 #[derive(Debug, Default, PartialEq)]
@@ -51,9 +55,13 @@ impl Choice {
         Ok(choice)
     }
 
-    fn command(&self) -> Command {
+    /// Runs the tests, or records where they are.
+    fn command(&self, programs: Option<&Path>) -> Result<Command, String> {
         let mut cargo = Command::new(source::cargo());
         cargo.current_dir(source::root()).args(["test", "--no-fail-fast"]);
+        if let Some(file) = programs {
+            programs::recording(&mut cargo, file)?;
+        }
         if !self.to_cargo.iter().any(|argument| argument.starts_with("-p") || argument.starts_with("--package")) {
             cargo.arg("--workspace");
         }
@@ -73,7 +81,7 @@ impl Choice {
         if self.quick {
             LONG.iter().for_each(|name| _ = cargo.args(["--skip", name]));
         }
-        cargo
+        Ok(cargo)
     }
 }
 
@@ -93,7 +101,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     if !choice.no_setup && choice.devices.is_empty() {
         setup::install_software_devices();
     }
-    match cargo_test(choice.command(), choice.verbose) {
+    match cargo_test(&choice) {
         Ok((tally, places, output)) => {
             print!("{places}{output}");
             if choice.quick {
@@ -114,26 +122,62 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     }
 }
 
-fn cargo_test(mut cargo: Command, verbose: bool) -> std::io::Result<(Tally, Places, Output)> {
-    let mut child = cargo.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
-    let (mut tally, mut places, mut output) = (Tally::default(), Places::default(), Output::new(verbose));
+/// What tests said, all together.
+struct Results {
+    verbose: bool,
+    tally: Tally,
+    places: Places,
+    output: Output,
+}
+
+impl Results {
+    fn read(&mut self, line: &str) {
+        self.output.read(line).iter().for_each(|line| println!("{line}"));
+        self.tally.read(line);
+        self.places.read(line);
+    }
+
+    /// Reads what a program printed that has ended.
+    fn take(&mut self, ended: programs::Ended) {
+        let failed = self.tally.failed;
+        ended.output.lines().for_each(|line| self.read(line));
+        // A program that was stopped has no result to print.
+        self.output.end();
+        if self.verbose {
+            eprint!("{}", ended.errors);
+        }
+        let Some(how) = ended.failed else { return };
+        self.output.note(&ended.errors);
+        if self.tally.failed == failed {
+            self.output.note(&format!("a test program ended with {how} and no failed test"));
+            self.tally.failed += 1;
+        }
+    }
+}
+
+/// Builds the tests and runs them: side by side where cargo takes a runner, else as cargo does, one after the other.
+fn cargo_test(choice: &Choice) -> Result<(Tally, Places, Output), String> {
+    let mut results =
+        Results { verbose: choice.verbose, tally: Tally::default(), places: Places::default(), output: Output::new(choice.verbose) };
+    let file = std::env::temp_dir().join(format!("unigrad-test-programs-{}", std::process::id()));
+    let programs = cfg!(unix).then_some(&*file);
+    let mut child = choice.command(programs)?.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
     if let Some(stdout) = child.stdout.take() {
         // Bytes, not lines of UTF-8: a test may print anything.
         for line in BufReader::new(stdout).split(b'\n') {
-            let line = line?;
-            let line = String::from_utf8_lossy(&line);
-            output.read(&line).iter().for_each(|line| println!("{line}"));
-            tally.read(&line);
-            places.read(&line);
+            results.read(&String::from_utf8_lossy(&line.map_err(|error| error.to_string())?));
         }
     }
-    let status = child.wait()?;
-    output.end();
-    if !status.success() && tally.failed == 0 {
+    results.output.end();
+    let status = child.wait().map_err(|error| error.to_string())?;
+    if !status.success() && results.tally.failed == 0 {
         eprintln!("error: cargo test ended with {status} and no failed test: code that does not compile, or a test binary that crashed");
-        tally.failed = 1;
+        results.tally.failed = 1;
     }
-    Ok((tally, places, output))
+    let recorded = programs.map(|file| programs::run(file, |ended| results.take(ended)));
+    _ = std::fs::remove_file(&file);
+    recorded.transpose()?;
+    Ok((results.tally, results.places, results.output))
 }
 
 /// Where tests ran and where not, in their own words.
@@ -222,8 +266,14 @@ mod tests {
             ..Choice::default()
         };
         assert_eq!(choice, want);
-        let arguments: Vec<_> = choice.command().get_args().map(|argument| argument.to_string_lossy().into_owned()).collect();
+        let arguments: Vec<_> = choice.command(None).unwrap().get_args().map(|argument| argument.to_string_lossy().into_owned()).collect();
         assert_eq!(arguments[2..], text(&["-p", "unigrad-plan", "--", "--show-output", "softmax", "--exact", "--device", "x"]));
+        let recorded = choice.command(Some(Path::new("programs"))).unwrap();
+        let arguments: Vec<_> = recorded.get_args().map(|argument| argument.to_string_lossy().into_owned()).collect();
+        assert!(
+            arguments[2] == "--config" && arguments[3].ends_with(r#""record"]"#) && arguments[4..6] == text(&["-p", "unigrad-plan"]),
+            "{arguments:?}"
+        );
         assert_eq!(parse("--quick").unwrap().devices, QUICK);
         assert_eq!(parse("--quick --device opencl").unwrap().devices, ["opencl"]);
         assert!(parse("--filter").unwrap_err().contains("--filter"));

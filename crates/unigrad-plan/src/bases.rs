@@ -3,7 +3,8 @@
 //! In: launches with their memory. Out: the same, with offsets moved out of the kernels' indices into the places of their arguments.
 //! Why: kernels that read slices of one tensor, as the steps of a loop do, differ in nothing else, and are one kernel then, compiled once.
 //! Always: an argument begins at a multiple of [`ALIGN`] bytes of what it was, and is read within what it was.
-//! Never: moves what is written, or read at a computed index, or a tensor of the caller's.
+//! Never: moves what is written, or read at a computed index, or a tensor of the caller's, or what lies where something that is written begins: devices see
+//! by its place and length that a result took an input's memory.
 
 use crate::{memory::BufferPlace, plan::PlannedLaunch};
 use unigrad_kernel::{Arg, Contract, Kernel, Region};
@@ -64,7 +65,8 @@ fn begin_later(arg: &mut Arg, place: &mut BufferPlace, reach: Reach) -> i64 {
 fn of_region(region: &mut Region, places: &mut [BufferPlace]) {
     // By argument; what is read in a way that is not known stays.
     let mut reaches: Vec<Option<Reach>> = vec![None; region.args.len()];
-    let mut stays: Vec<bool> = region.args.iter().map(|arg| arg.write).collect();
+    let written = || region.args.iter().zip(&*places).filter(|(arg, _)| arg.write).map(|(_, place)| place);
+    let mut stays: Vec<bool> = places.iter().map(|place| written().any(|written| written == place)).collect();
     for (arg, index) in region.insts.iter().filter_map(|inst| inst.op.access()) {
         let at = arg as usize;
         let axes = region.axes.iter().copied().zip(index.strides.iter().copied());
@@ -175,13 +177,15 @@ mod tests {
         if let Some((_, index)) = gathered.insts[0].op.access_mut() {
             index.dynamic.push((Value(0), 1));
         }
-        unchanged(gathered, BufferPlace::Arena(0));
+        unchanged(gathered, BufferPlace::Arena(64));
         let mut in_place = slice.clone();
         in_place.args[0].write = true;
-        unchanged(in_place, BufferPlace::Arena(0));
+        unchanged(in_place, BufferPlace::Arena(64));
+        // The result took the input's memory.
+        unchanged(slice.clone(), BufferPlace::Arena(0));
         // Nothing is read of an empty domain.
         let mut empty = slice;
         empty.axes[0] = 0;
-        unchanged(empty, BufferPlace::Arena(0));
+        unchanged(empty, BufferPlace::Arena(64));
     }
 }

@@ -61,6 +61,12 @@ impl Output {
         self.crashed();
     }
 
+    /// Keeps what else there is to read of a failure.
+    pub(super) fn note(&mut self, text: &str) {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        self.fail(&lines[lines.len().saturating_sub(MOST_LINES)..]);
+    }
+
     fn crashed(&mut self) -> Vec<String> {
         let block = std::mem::take(&mut self.block);
         if !block.is_empty() {

@@ -3,7 +3,8 @@
 //! In: launches of programs of this device, and per run a table of memory and scalars. Out: the steps on the backend's queue, in order.
 //! Always: a run takes the locks of its queue, of its parameters and of what is known of errors once, not per launch, and allocates nothing per
 //! launch; what its results depend on is known from the launches before they run (`faults::Outcome`). What runs often is replayed (`replay`). A part of a
-//! sequence is launched one by one, and so is one with a launch that the backend's library has refused.
+//! sequence is launched one by one, and so is one with a launch that the backend's library has refused, or with launches that are one where the device
+//! has refused that one (a part of a device may have no room for its workgroups).
 //! Never: waits, but for slots of status words.
 
 use super::{
@@ -51,7 +52,7 @@ pub(super) struct Steps<B: Backend> {
     n_words: usize,
     /// Launches that are one: of their step, the program for all of them.
     recurrences: Vec<Recurrence>,
-    /// Whether the backend's library has refused a launch.
+    /// Whether the backend's library has refused a launch, or the device one that does several.
     refused: AtomicBool,
     /// Parameters as the last run left them.
     state: Mutex<State>,
@@ -65,6 +66,8 @@ pub(super) struct PreparedStep {
     pub(super) library: Option<LibraryPart>,
     /// Its steps among all.
     steps: ops::Range<usize>,
+    /// Whether its step does this launch and others.
+    recurs: bool,
 }
 
 /// Memory of the driver's own for a run: between a launch's steps, the parameter block, words for reports.
@@ -324,7 +327,8 @@ impl<B: Backend> GpuDevice<B> {
             }
             if number < rest {
                 let steps = first..prepared.modules.len();
-                prepared.launches.push(PreparedStep { name: program.name.clone(), reports: None, library: None, steps });
+                let recurs = !steps.is_empty();
+                prepared.launches.push(PreparedStep { name: program.name.clone(), reports: None, library: None, steps, recurs });
                 traced.push(traced_of(program, launch));
                 continue;
             }
@@ -366,6 +370,7 @@ impl<B: Backend> GpuDevice<B> {
                 reports: program.reports.then(|| Faults::name(&program.name, launch.origin)),
                 library,
                 steps,
+                recurs: false,
             });
             traced.push(traced_of(program, launch));
         }
@@ -546,7 +551,18 @@ impl<B: Backend> GpuDevice<B> {
         for (at, launch) in steps.launches.iter().enumerate() {
             let next = launch.library.as_ref().map_or(launch.steps.start, |library| library.next);
             // What comes before the library's part writes scratch memory only: it may be done again.
-            self.queue_steps(run, (steps, at), launch.steps.start..next, state, false)?;
+            match self.queue_steps(run, (steps, at), launch.steps.start..next, state, false) {
+                Err(stopped) if launch.recurs && !matches!(stopped.error, Error::Interrupted { .. } | Error::DeviceLost { .. }) => {
+                    unigrad_device::tell(format_args!(
+                        "unigrad: {}: steps of a recurrence are launched one by one because of: {}",
+                        self.name, stopped.error
+                    ));
+                    steps.refused.store(true, Relaxed);
+                    drop(scratch);
+                    return run.of(at..run.launches.len()).one_by_one(self);
+                }
+                queued => queued?,
+            }
             if let Some(library) = &launch.library {
                 match self.perform_in(run, at, library, memory.scratch, state) {
                     Ok(true) => {}

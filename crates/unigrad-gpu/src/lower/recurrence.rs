@@ -23,6 +23,8 @@ use unigrad_scalar::DType;
 const MOST_TOGETHER: u32 = 32;
 /// Rows at most: of more, a product of each step keeps the device busy by itself.
 pub(crate) const MOST_ROWS: u32 = 1024;
+/// Points of a map at most that a cluster has in a step: of more, a launch of its own for each step is nothing beside them.
+const MOST_POINTS: usize = 1 << 22;
 
 /// The memory of an argument: part of an entry of a sequence's table, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,6 +139,10 @@ pub(crate) fn recurrence(steps: &[Repeated<'_>], times: usize, target: &Target) 
         args.push(own);
     }
     let rows = parts.iter().find_map(|part| if let Part::Product(_, product, _) = part { Some(product.rows) } else { None })?;
+    if rows == 1 {
+        // Regions have no axes of one element.
+        parts.iter_mut().for_each(with_row);
+    }
     let same = parts.iter().all(|part| match part {
         Part::Product(_, product, _) => product.rows == rows,
         Part::Map(region) => region.axes.get(1) == Some(&(rows as usize)),
@@ -155,6 +161,15 @@ pub(crate) fn recurrence(steps: &[Repeated<'_>], times: usize, target: &Target) 
             return None;
         }
         of_cluster = tiles;
+    }
+    let points = |part: &Part<'_>| match part {
+        Part::Map(region) => {
+            region.axes.iter().skip(2).try_fold((of_cluster * resident::ROWS) as usize, |n, extent| n.checked_mul(*extent))
+        }
+        Part::Product(..) => Some(0),
+    };
+    if parts.iter().any(|part| points(part).is_none_or(|points| points > MOST_POINTS)) {
+        return None;
     }
     let launch = program(&parts, &args, (times, rows, of_cluster, groups), target)?;
     let (mut writes, mut reads) = (SmallVec::new(), SmallVec::new());
@@ -238,6 +253,23 @@ fn all_steps(region: &Region, args: &[Rolled], times: usize) -> Option<Region> {
         }
     }
     Some(all)
+}
+
+/// Gives a map of all steps an axis for its only row, if it has none.
+fn with_row(part: &mut Part<'_>) {
+    let Part::Map(region) = part else { return };
+    if region.axes.get(1) == Some(&1) {
+        return;
+    }
+    region.axes.insert(1, 1);
+    region.n_parallel += 1;
+    for inst in &mut region.insts {
+        if let InstOp::AxisIndex(axis) = &mut inst.op {
+            *axis += u32::from(*axis > 0);
+        } else if let Some((_, index)) = inst.op.access_mut() {
+            index.strides.insert(1, 0);
+        }
+    }
 }
 
 /// What a kernel reads or writes of memory that the recurrence writes, for a row: in bytes of an entry.

@@ -79,6 +79,10 @@ impl Resident {
         if [first, by_step, by_row].iter().any(|n| n % per_line != 0) || rows == 0 || columns == 0 || k == 0 {
             return None;
         }
+        // All registers of all workgroups; this also keeps what is counted below within 32 bits.
+        if u64::from(columns) * u64::from(k) > 2 * u64::from(MOST_REGISTERS * THREADS * groups) {
+            return None;
+        }
         let own = columns.div_ceil(groups * ACROSS) * ACROSS;
         let this = Resident { factors, rows, columns, k, first, by_step, by_row, matrix, own, across: 1, parts: WARPS };
         // Each part of `k` reads its part of the rows, each warp across all of them again; parts meet in shared memory.

@@ -108,12 +108,16 @@ impl Layer {
 
     fn recurrence(&self, target: &Target) -> Option<Recurrence> {
         let (product, cell) = self.kernels();
+        self.recurrence_of([&product, &cell], target)
+    }
+
+    fn recurrence_of(&self, [product, cell]: [&Kernel; 2], target: &Target) -> Option<Recurrence> {
         let n = GATES * self.hidden;
         let matrix = Moving { entry: 1, first: 0, distance: 0, len: usize::MAX };
         let (inputs, gates) = (self.moving(2, DType::F32, n, 0), self.moving(3, DType::F32, n, 0));
         let steps = [
-            Repeated { kernel: &product, args: vec![self.moving(0, self.dtype, self.hidden, 0), matrix, inputs, gates] },
-            Repeated { kernel: &cell, args: vec![gates, self.moving(0, self.dtype, self.hidden, 1)] },
+            Repeated { kernel: product, args: vec![self.moving(0, self.dtype, self.hidden, 0), matrix, inputs, gates] },
+            Repeated { kernel: cell, args: vec![gates, self.moving(0, self.dtype, self.hidden, 1)] },
         ];
         recurrence(&steps, self.times, target)
     }
@@ -166,6 +170,58 @@ fn memory_of_all_steps_is_given() {
         assert_eq!(found.args[0], of(0, bytes(64) * states, 10 * bytes(64)));
         assert_eq!(found.args[1], of(1, 0, usize::MAX));
         assert_eq!(found.args[5], of(0, bytes(64) * (1 - states), 10 * bytes(64)));
+    }
+}
+
+/// A region has no axis for one row; the recurrence is the same.
+#[test]
+fn one_row_needs_no_axis() {
+    let layer = Layer { order: Order::StepsFirst, dtype: DType::F32, tf32: true, rows: 1, hidden: 128, times: 10, is_backward: false };
+    let target = hopper();
+    let text = |has_row: bool| {
+        let (product, mut cell) = layer.kernels();
+        let Kernel::Region(map) = &mut cell else { panic!("a map") };
+        // Its column takes part in what it stores.
+        map.insts.insert(3, Inst { op: InstOp::AxisIndex(if has_row { 1 } else { 0 }), dtype: DType::I64 });
+        map.insts.insert(4, Inst { op: InstOp::Cast(unigrad_kernel::Value(3)), dtype: DType::F32 });
+        let [.., product_of_gates, store] = map.insts.as_mut_slice() else { panic!("instructions") };
+        product_of_gates.op = InstOp::Binary(BinaryOp::Mul, unigrad_kernel::Value(2), unigrad_kernel::Value(4));
+        if let InstOp::Store { value, .. } = &mut store.op {
+            *value = unigrad_kernel::Value(5);
+        }
+        if !has_row {
+            map.axes.remove(0);
+            map.n_parallel = 1;
+            map.insts.iter_mut().filter_map(|inst| inst.op.access_mut()).for_each(|(_, index)| _ = index.strides.remove(0));
+        }
+        let found = layer.recurrence_of([&product, &cell], &target).unwrap();
+        validate(&found.launch.program, &target).unwrap_or_else(|faults| panic!("{faults:?}"));
+        render(&found.launch.program, &target).unwrap().text
+    };
+    assert_eq!(text(false), text(true));
+}
+
+/// What 32 bits do not count is launched step by step.
+#[test]
+fn large_maps_are_left() {
+    let layer = |rows| Layer { order: Order::StepsFirst, dtype: DType::F32, tf32: true, rows, hidden: 128, times: 10, is_backward: false };
+    let target = hopper();
+    for (rows, wide, is_taken) in
+        [(2, MOST_POINTS / 16, true), (2, MOST_POINTS / 16 + 128, false), (17, MOST_POINTS / 16, true), (2, 1 << 28, false)]
+    {
+        let layer = layer(rows);
+        let (product, mut cell) = layer.kernels();
+        let Kernel::Region(map) = &mut cell else { panic!("a map") };
+        map.axes.push(wide / 128);
+        map.axes[1] = 128;
+        map.n_parallel = 3;
+        map.insts.iter_mut().filter_map(|inst| inst.op.access_mut()).for_each(|(_, index)| index.strides.push(0));
+        assert_eq!(layer.recurrence_of([&product, &cell], &target).is_some(), is_taken, "{rows} {wide}");
+    }
+    // More of a matrix than all registers are.
+    let factors = [1 << 16, 1 << 31, 1 << 12];
+    for k in factors {
+        assert!(Resident::new(Factors::Tf32, [1, 1 << 12, k], [0, 0, 0], [0, 1, 1], 8).is_none(), "{k}");
     }
 }
 
