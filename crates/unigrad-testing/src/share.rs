@@ -1,7 +1,8 @@
 //! How much of the tests a device runs: all of it, or a share where each kernel costs a compiler for processors a tenth of a second.
 //!
 //! In: a device, the cases of the op table. Out: which variants of which cases it runs, how many random graphs.
-//! Always: a share is the same in every run and on every machine, and has every variant of every op at least once: another case for each.
+//! Always: a share is the same in every run and on every machine, and has every variant of every op at least once: another case for each. Where a kernel
+//! takes longest, which is with PoCL, it has every op and every variant, but not all of them together ([`Share::Thin`]).
 //! Ops that are composed of others, whose kernels' parts other ops test, run in fewer variants on slow devices ([`Share::Few`]).
 //! Never: takes anything away if `UNIGRAD_TEST_FULL=1` asks for all, or `UNIGRAD_OP` for one op. `UNIGRAD_TEST_SHARE=some` asks for a sample.
 
@@ -12,6 +13,8 @@ use unigrad_tensor::{DType, Device};
 
 /// Of the cases that have a variant, one in this many runs.
 const ONE_IN: usize = 32;
+/// Variants of an op in [`Share::Thin`], beside those in f32, f64 and i32: one in so many.
+const VARIANTS: usize = 3;
 /// Random graphs that a fast device evaluates, and a slow one.
 const GRAPHS: (u64, u64) = (2000, 60);
 
@@ -29,6 +32,13 @@ pub enum Share {
     Few,
     /// One of everything: for a device that is like another one.
     Least,
+    /// One of each op in the dtypes that differ most, and of some of its other variants: other ones for each op.
+    Thin,
+}
+
+/// The dtypes that differ most.
+fn is_base(variant: Variant) -> bool {
+    matches!(variant, Variant::In(DType::F32 | DType::F64) | Variant::Integers(DType::I32))
 }
 
 /// Whether all of the tests was asked for (`UNIGRAD_TEST_FULL=1`).
@@ -47,6 +57,16 @@ pub fn compiles_slowly(device: &Device) -> bool {
     info.software && !["cpu", crate::INTERPRETER].contains(&info.backend) && !full()
 }
 
+/// These devices without PoCL, whose kernels take longest of all to be compiled, if another one's are compiled like them: for tests of what all devices
+/// have in common, above their kernels. Never if all of the tests was asked for, or a device by name.
+pub fn without_slowest(mut devices: Vec<Device>) -> Vec<Device> {
+    let is_pocl = |device: &Device| compiles_slowly(device) && device.backend() == "opencl";
+    if crate::named().is_none() && devices.iter().any(|device| compiles_slowly(device) && !is_pocl(device)) {
+        devices.retain(|device| !is_pocl(device));
+    }
+    devices
+}
+
 /// What [`SHARE`] is for [`Share::Few`].
 pub(crate) const FEW: &str = "few";
 
@@ -60,6 +80,7 @@ impl Share {
             (true, backend, _) if backend != crate::INTERPRETER && std::env::var(SHARE).is_ok_and(|value| value == FEW) => Share::Few,
             // It compiles nothing.
             (false, ..) | (_, crate::INTERPRETER, _) => Share::All,
+            (true, "opencl", 0) => Share::Thin,
             (true, _, 0) => Share::Some,
             (true, ..) => Share::Least,
         }
@@ -70,7 +91,7 @@ impl Share {
         match self {
             Share::All => GRAPHS.0,
             Share::Some | Share::Few => GRAPHS.1,
-            Share::Least => GRAPHS.1 / 3,
+            Share::Least | Share::Thin => GRAPHS.1 / 3,
         }
     }
 
@@ -83,14 +104,19 @@ impl Share {
         let one_in = match self {
             Share::All => 1,
             Share::Some => ONE_IN,
-            Share::Few | Share::Least => usize::MAX,
+            Share::Few | Share::Least | Share::Thin => usize::MAX,
         };
         let mut chosen = FxHashSet::default();
         for (key, having) in having {
-            if self == Share::Few && !matches!(key.1, Variant::In(DType::F32 | DType::F64) | Variant::Integers(DType::I32)) {
+            let first = position(&key);
+            let is_left = match self {
+                Share::Few => !is_base(key.1),
+                Share::Thin => !is_base(key.1) && !first.is_multiple_of(VARIANTS),
+                Share::All | Share::Some | Share::Least => false,
+            };
+            if is_left {
                 continue;
             }
-            let first = position(&key);
             chosen.extend((0..having.len()).step_by(one_in).map(|i| (having[(first + i) % having.len()], key.1)));
         }
         chosen
@@ -117,11 +143,16 @@ mod tests {
         let kinds = |chosen: &FxHashSet<(usize, Variant)>| {
             chosen.iter().map(|(i, variant)| (cases[*i].op.clone(), *variant)).collect::<FxHashSet<_>>()
         };
-        let [full, some, least] = [Share::All, Share::Some, Share::Least].map(|share| share.of_table(&cases, &all));
+        let [full, some, least, thin] = [Share::All, Share::Some, Share::Least, Share::Thin].map(|share| share.of_table(&cases, &all));
         assert_eq!(full.len(), n_all);
         assert!(least.len() <= some.len() && some.len() < n_all / 4, "{} and {} of {n_all}", least.len(), some.len());
         assert_eq!(kinds(&full), kinds(&some));
         assert_eq!(kinds(&full), kinds(&least));
         assert_eq!(kinds(&full).len(), least.len());
+        // Every op, and every variant, with less than all of both.
+        let ops = |chosen: &FxHashSet<(usize, Variant)>| chosen.iter().map(|(i, _)| cases[*i].op.clone()).collect::<FxHashSet<_>>();
+        let variants = |chosen: &FxHashSet<(usize, Variant)>| chosen.iter().map(|(_, variant)| *variant).collect::<FxHashSet<_>>();
+        assert_eq!((ops(&full), variants(&full)), (ops(&thin), variants(&thin)));
+        assert!(thin.len() * 3 < least.len() * 2, "{} of {}", thin.len(), least.len());
     }
 }

@@ -56,7 +56,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn gradients_are_the_oracles_at_the_edges_of_blocks() {
     let mut wrong = Vec::new();
-    for device in devices() {
+    for device in unigrad_testing::share::without_slowest(devices()) {
         let lacking = unigrad_testing::without_f64(&device);
         if lacking.is_some() {
             println!("{device}: not run in f64, which it lacks");

@@ -12,7 +12,10 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn devices() -> Vec<Device> {
-    unigrad_testing::devices().into_iter().filter(|device| !device.name().starts_with("null")).collect()
+    unigrad_testing::share::without_slowest(unigrad_testing::devices())
+        .into_iter()
+        .filter(|device| !device.name().starts_with("null"))
+        .collect()
 }
 
 /// Numbers that differ and repeat for a name, in `-1..1`.
