@@ -551,18 +551,7 @@ impl<B: Backend> GpuDevice<B> {
         for (at, launch) in steps.launches.iter().enumerate() {
             let next = launch.library.as_ref().map_or(launch.steps.start, |library| library.next);
             // What comes before the library's part writes scratch memory only: it may be done again.
-            match self.queue_steps(run, (steps, at), launch.steps.start..next, state, false) {
-                Err(stopped) if launch.recurs && !matches!(stopped.error, Error::Interrupted { .. } | Error::DeviceLost { .. }) => {
-                    unigrad_device::tell(format_args!(
-                        "unigrad: {}: steps of a recurrence are launched one by one because of: {}",
-                        self.name, stopped.error
-                    ));
-                    steps.refused.store(true, Relaxed);
-                    drop(scratch);
-                    return run.of(at..run.launches.len()).one_by_one(self);
-                }
-                queued => queued?,
-            }
+            self.queue_steps(run, (steps, at), launch.steps.start..next, state, false)?;
             if let Some(library) = &launch.library {
                 match self.perform_in(run, at, library, memory.scratch, state) {
                     Ok(true) => {}
@@ -579,7 +568,18 @@ impl<B: Backend> GpuDevice<B> {
                     }
                 }
             }
-            self.queue_steps(run, (steps, at), next..launch.steps.end, state, launch.library.is_some())?;
+            match self.queue_steps(run, (steps, at), next..launch.steps.end, state, launch.library.is_some()) {
+                Err(stopped) if launch.recurs && !matches!(stopped.error, Error::Interrupted { .. } | Error::DeviceLost { .. }) => {
+                    unigrad_device::tell(format_args!(
+                        "unigrad: {}: steps of a recurrence are launched one by one because of: {}",
+                        self.name, stopped.error
+                    ));
+                    steps.refused.store(true, Relaxed);
+                    drop(scratch);
+                    return run.of(at..run.launches.len()).one_by_one(self);
+                }
+                queued => queued?,
+            }
         }
         lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
         Ok(Ran::default())
