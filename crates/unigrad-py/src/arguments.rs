@@ -16,7 +16,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyInt, PyString, PyTuple},
 };
-use unigrad::tensor::{Axes, Operand, Tensor, Value};
+use unigrad::tensor::{Axes, DType, Operand, Tensor, Value};
 
 /// A tensor, a number, or an array of another library that becomes a tensor beside the one that it meets.
 pub(crate) enum Other {
@@ -114,7 +114,13 @@ impl<'py> Factor<'py> {
 
     /// The product, by Python's own operator: what is multiplied may be a number or an array, too.
     pub(crate) fn times(self, given: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.0.map_or_else(|| Ok(given.clone()), |factor| given.mul(factor))
+        let Some(factor) = self.0 else { return Ok(given.clone()) };
+        let are_truths =
+            given.cast::<PyTensor>().map_or_else(|_| given.is_instance_of::<PyBool>(), |x| x.get().tensor().dtype() == DType::Bool);
+        if factor.is_instance_of::<PyBool>() && !are_truths {
+            return Err(PyTypeError::new_err("argument 'alpha': a tensor or a number is wanted, not bool, for what is not of bools"));
+        }
+        given.mul(factor)
     }
 }
 
@@ -131,8 +137,8 @@ impl<'py> FromPyObject<'_, 'py> for Factor<'py> {
         match number(&given)? {
             Some(Value::Int(1) | Value::Float(1.0)) => Ok(Factor::ONE),
             Some(Value::Float(value)) if value.is_nan() => Err(argument(given.py(), "a factor of NaN", "use a number that is one")),
-            Some(Value::Int(_) | Value::Float(_) | Value::Constant(_)) => Ok(Factor(Some(given.to_owned()))),
-            Some(Value::Bool(_)) | None => Err(PyTypeError::new_err(format!("a tensor or a number is wanted, not {}", kind(&given)))),
+            Some(Value::Int(_) | Value::Float(_) | Value::Constant(_) | Value::Bool(_)) => Ok(Factor(Some(given.to_owned()))),
+            None => Err(PyTypeError::new_err(format!("a tensor or a number is wanted, not {}", kind(&given)))),
         }
     }
 }

@@ -13,21 +13,25 @@ use unigrad::tensor::{Tensor, grad_allow_unused, grad_with};
 /// The gradients of `outputs` with respect to `inputs`, as a tuple.
 ///
 /// `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
-/// depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable.
+/// depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable, and the graph stays: `retain_graph` and
+/// `create_graph` are taken for PyTorch's programs, and change nothing.
 ///
 /// >>> import unigrad
 /// >>> x = unigrad.tensor([3.0], requires_grad=True)
 /// >>> unigrad.grad((x * x).sum(), x)
 /// (tensor([6.], requires_grad=True),)
 #[pyfunction]
-#[pyo3(signature = (outputs, inputs, grad_outputs=None, *, allow_unused=false))]
+#[pyo3(signature = (outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=false, allow_unused=false))]
 pub(crate) fn grad<'py>(
     py: Python<'py>,
     outputs: &Bound<'py, PyAny>,
     inputs: &Bound<'py, PyAny>,
     grad_outputs: Option<&Bound<'py, PyAny>>,
+    retain_graph: Option<bool>,
+    create_graph: bool,
     allow_unused: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    let _ = (retain_graph, create_graph);
     let list = |given: &Bound<'py, PyAny>| -> PyResult<Vec<Tensor>> {
         match given.cast::<PyTensor>() {
             Ok(tensor) => Ok(vec![tensor.get().tensor().clone()]),

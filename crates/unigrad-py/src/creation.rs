@@ -167,13 +167,14 @@ pub(crate) fn full(
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
 pub(crate) fn eye(
     py: Python<'_>,
-    n: usize,
-    m: Option<usize>,
+    n: i64,
+    m: Option<i64>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let device = or_default(py, device)?;
+    let (n, m) = (of_argument(py, "n", size(n))?, m.map(|m| of_argument(py, "m", size(m))).transpose()?);
     finished(py, requires_grad, || Tensor::eye(n, m.unwrap_or(n), dtype.map_or(DType::F32, |dtype| dtype.0), &device))
 }
 

@@ -282,7 +282,8 @@ impl Tensor {
         let loss = if log_target {
             target.exp() * (target - self)
         } else {
-            let some = target.gt(K(0.0));
+            // Below 0 there is no logarithm: NaN says so.
+            let some = target.ne(K(0.0));
             let safe = some.where_(target, K(1.0));
             some.where_(target * safe.log(), K(0.0)) - target * self
         };

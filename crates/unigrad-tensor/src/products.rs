@@ -60,11 +60,18 @@ impl Tensor {
             }
         }
         let distinct = |axes: &[usize]| axes.iter().enumerate().all(|(i, axis)| !axes[..i].contains(axis));
-        let fit = mine.len() == theirs.len() && mine.iter().zip(&theirs).all(|(i, j)| a.shape()[*i] == b.shape()[*j]);
+        let pairs = || mine.iter().map(|i| a.shape()[*i]).zip(theirs.iter().map(|j| b.shape()[*j]));
+        let fit = mine.len() == theirs.len() && pairs().all(|(m, n)| m == n || m == 1 || n == 1);
         if !fit || !distinct(&mine) || !distinct(&theirs) {
             let message = format!("axes {mine:?} of {:?} with {theirs:?} of {:?}", a.shape(), b.shape());
             return Tensor::fail(ErrorKind::Shape, "tensordot", message, "pair different axes of equal sizes", &[self, other]);
         }
+        // An axis of size 1 stands for as many equal elements as the other has.
+        let summed = |e: &Expr, axes: &[usize], is_summed: &dyn Fn((usize, usize)) -> bool| {
+            let axes: Vec<i64> = axes.iter().zip(pairs()).filter(|(_, sizes)| is_summed(*sizes)).map(|(axis, _)| *axis as i64).collect();
+            if axes.is_empty() { e.clone() } else { Tensor::from_expr(e.clone()).sum_keepdim(axes).cast(e.dtype()).expr() }
+        };
+        let (a, b) = (summed(&a, &mine, &|(m, n)| n == 1 && m != 1), summed(&b, &theirs, &|(m, n)| m == 1 && n != 1));
         let rest = |e: &Expr, axes: &[usize]| (0..e.rank()).filter(|axis| !axes.contains(axis)).collect::<Vec<_>>();
         let (left, right) = (rest(&a, &mine), rest(&b, &theirs));
         let count = |e: &Expr, axes: &[usize]| axes.iter().map(|axis| e.shape()[*axis]).product::<usize>();
@@ -178,6 +185,11 @@ impl Tensor {
 /// `alpha * product + beta * other`; of 0 times `other` nothing, not even its NaN.
 #[track_caller]
 fn scaled_sum(product: &Tensor, alpha: f64, other: &Tensor, beta: f64) -> Tensor {
+    if product.dtype() == DType::Bool && other.dtype() == DType::Bool {
+        // Truths stay truths: a factor leaves them, or is 0.
+        let truths = |x: &Tensor, factor: f64| if factor == 0.0 { flat("addmm", x, Tensor::zeros_like) } else { x.clone() };
+        return truths(product, alpha) + truths(other, beta);
+    }
     let product = if alpha == 1.0 { product.clone() } else { product * number(product, alpha) };
     if beta == 0.0 {
         // Its shape counts all the same.

@@ -335,6 +335,7 @@ fn losses() {
     check("smooth_l1", &[&[3, 4], &[3, 4]], |x| x[0].smooth_l1_loss(&x[1], 0.7));
     check_positive("bce", &[&[3, 4], &[3, 4]], |x| x[0].bce_loss(&x[1]));
     check("bce_with_logits", &[&[3, 4], &[3, 4], &[4]], |x| x[0].bce_with_logits_with(&x[1], None, Some(&x[2]), Reduction::Mean));
+    check("tensordot of one with many", &[&[1, 3], &[4, 2]], |x| x[0].tensordot(&x[1], 0_i64, 0_i64));
     check_positive("kl_div", &[&[3, 4], &[3, 4]], |x| x[0].kl_div(&x[1], false, Reduction::Sum));
     check("kl_div log", &[&[3, 4], &[3, 4]], |x| x[0].kl_div(&x[1], true, Reduction::Mean));
     check("cosine", &[&[3, 4], &[3, 4]], |x| x[0].cosine_similarity(&x[1], 1, 1e-8));

@@ -93,6 +93,23 @@ fn no_slice_and_one_slice() {
 }
 
 #[test]
+fn a_convolution_with_one_window_and_elements_left_over_is_mapped() {
+    let device = device();
+    let image = leaf(&[3, 1, 2, 4, 3], &device).requires_grad();
+    let kernel = leaf(&[4, 2, 3, 4], &device).requires_grad();
+    let options = unigrad_tensor::ConvOptions::new(2, 1);
+    let function = |x: &Tensor, w: &Tensor| x.conv2d(w, None, &options);
+    let y = one(vmap(|x| vec![function(&x[0], &kernel)], &[&image]).unwrap());
+    assert_eq!(y.shape(), [3, 1, 4, 2, 1]);
+    let each: Vec<Tensor> = (0..3).map(|i| function(&image.select(0, i), &kernel)).collect();
+    let stacked = Tensor::stack(&each.iter().collect::<Vec<_>>(), 0);
+    same(&y, &stacked);
+    let (got, wanted) =
+        (grad(&y.square().sum(()), &[&image, &kernel]).unwrap(), grad(&stacked.square().sum(()), &[&image, &kernel]).unwrap());
+    got.iter().zip(&wanted).for_each(|(got, wanted)| same(got, wanted));
+}
+
+#[test]
 fn maps_nest() {
     let device = device();
     let (x, y) = (leaf(&[3, 4], &device), leaf(&[5, 4], &device));

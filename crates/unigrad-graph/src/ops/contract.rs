@@ -67,9 +67,9 @@ impl Expr {
                 return Expr::shape_error("conv", message, &[self, w]);
             }
             let size = (padded - span) / spec.stride[d] + 1;
-            // Where there is one window, or one element in it, its distance to the next is any.
+            // Where there is one window, or one element in it, its distance to the next is any that leads out: what reads the shape off again finds no other.
             if size == 1 && !self.is_named_axis(d + 2) {
-                plain.stride[d] = 1;
+                plain.stride[d] = if padded == span { 1 } else { spec.stride[d].min(padded) };
             }
             if w_shape[d + 2] == 1 {
                 plain.dilation[d] = 1;

@@ -259,6 +259,20 @@ impl ConfusionMatrix {
     pub fn reset(&mut self) {
         self.counts = Counts::default();
     }
+
+    /// What has been counted, for a checkpoint; empty where nothing has.
+    pub fn state(&self) -> Vec<Tensor> {
+        self.counts.state()
+    }
+
+    /// Goes on from what [`ConfusionMatrix::state`] gave, or from nothing. An error, and nothing has changed, if it is of another number of classes.
+    pub fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
+        self.load("confusion", state)
+    }
+
+    fn load(&mut self, name: &str, state: Vec<Tensor>) -> Result<()> {
+        self.counts.load(name, self.n_classes.saturating_mul(self.n_classes).saturating_add(1), state)
+    }
 }
 
 /// How the scores of classes become one.
@@ -368,11 +382,11 @@ impl Metric for ClassScore {
     }
 
     fn state(&self) -> Vec<Tensor> {
-        self.matrix.counts.state()
+        self.matrix.state()
     }
 
     fn load_state(&mut self, state: Vec<Tensor>) -> Result<()> {
-        let n = self.matrix.n_classes;
-        self.matrix.counts.load(&self.name(), n.saturating_mul(n).saturating_add(1), state)
+        let name = self.name();
+        self.matrix.load(&name, state)
     }
 }

@@ -191,6 +191,7 @@ for _name, _operator in {
     "add": _operators.add, "sub": _operators.sub, "mul": _operators.mul, "div": _operators.truediv, "true_divide": _operators.truediv,
     "divide": _operators.truediv, "multiply": _operators.mul, "subtract": _operators.sub, "floor_divide": _operators.floordiv,
     "remainder": _operators.mod, "pow": _operators.pow, "bitwise_and": _operators.and_, "bitwise_or": _operators.or_, "bitwise_xor": _operators.xor,
+    "bitwise_left_shift": _operators.lshift, "bitwise_right_shift": _operators.rshift,
     "float_power": None, "xlogy": None, "xlog1py": None,
 }.items():  # fmt: skip
     globals()[_name] = _number_first(_name, _operator)

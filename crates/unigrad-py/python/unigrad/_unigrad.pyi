@@ -1218,6 +1218,15 @@ class Tensor:
         tensor([0, 1])
         """
 
+    def byte(self, /) -> Tensor:
+        """
+        As `uint8`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).byte()
+        tensor([0, 2], dtype=unigrad.uint8)
+        """
+
     def cast(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
         """
         As another dtype.
@@ -1264,6 +1273,15 @@ class Tensor:
         >>> import unigrad
         >>> unigrad.arange(4).reshape(1, 4, 1).channel_shuffle(2).flatten()
         tensor([0, 2, 1, 3])
+        """
+
+    def char(self, /) -> Tensor:
+        """
+        As `int8`.
+
+        >>> import unigrad
+        >>> unigrad.tensor([0.5, 2.0]).char()
+        tensor([0, 2], dtype=unigrad.int8)
         """
 
     def chunk(self, /, chunks: builtins.int, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Any, ...]:
@@ -3293,7 +3311,7 @@ class Tensor:
         (1, 1, 4, 8)
         """
 
-    def rot90(self, /, k: builtins.int=1, dims: builtins.tuple[builtins.int, builtins.int]=...) -> Tensor:
+    def rot90(self, /, k: builtins.int=1, dims: builtins.int | Sequence[builtins.int]=...) -> Tensor:
         """
         Turned by 90 degrees, `k` times, in the plane of two axes.
 
@@ -3756,7 +3774,7 @@ class Tensor:
         tensor([0.5000, 2.0000, 0.5000, 2.0000])
         """
 
-    def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, copy: builtins.bool=False) -> Tensor:
+    def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, non_blocking: builtins.bool=False, copy: builtins.bool=False) -> Tensor:
         """
         On another device, or as another dtype, or both: `x.to("cuda")`, `x.to(unigrad.float16)`, `x.to("cuda", unigrad.float16)`, `x.to(other)`.
 
@@ -3994,6 +4012,30 @@ class Tensor:
     tensor([1., 2.])"""
         ...
 
+    def absolute_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``absolute`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0, 2.0]).absolute_()
+    tensor([1., 2.])"""
+        ...
+
+    def acos_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``acos`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 1.0]).acos_()
+    tensor([1.0472, 0.0000])"""
+        ...
+
+    def acosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``acosh`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([1.0, 2.0]).acosh_()
+    tensor([0.0000, 1.3170])"""
+        ...
+
     def add_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``add`` in place: for all holders of this tensor.
 
@@ -4010,6 +4052,14 @@ class Tensor:
     (2, 3)"""
         ...
 
+    def addbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``addbmm`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(1, 2).addbmm_(unigrad.ones(2, 1, 3), unigrad.ones(2, 3, 2))
+    tensor([[6., 6.]])"""
+        ...
+
     def addcdiv_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``addcdiv`` in place: for all holders of this tensor.
 
@@ -4024,6 +4074,30 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.ones(2).addcmul_(unigrad.ones(2), unigrad.tensor([2.0, 4.0]))
     tensor([3., 5.])"""
+        ...
+
+    def addmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``addmm`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(1, 2).addmm_(unigrad.ones(1, 3), unigrad.ones(3, 2))
+    tensor([[3., 3.]])"""
+        ...
+
+    def addmv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``addmv`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).addmv_(unigrad.ones(2, 3), unigrad.ones(3))
+    tensor([3., 3.])"""
+        ...
+
+    def addr_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``addr`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(1, 2).addr_(unigrad.ones(1), unigrad.ones(2))
+    tensor([[1., 1.]])"""
         ...
 
     def allclose(self, other: Any, rtol: builtins.float=1e-05, atol: builtins.float=1e-08, equal_nan: builtins.bool=False) -> builtins.bool:
@@ -4050,6 +4124,54 @@ class Tensor:
     [[0], [1]]"""
         ...
 
+    def asin_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``asin`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 1.0]).asin_()
+    tensor([0.0000, 1.5708])"""
+        ...
+
+    def asinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``asinh`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).asinh_()
+    tensor([0.4812, 1.4436])"""
+        ...
+
+    def atan2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``atan2`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).atan2_(unigrad.tensor([1.0, 2.0]))
+    tensor([0.4636, 0.7854])"""
+        ...
+
+    def atan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``atan`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).atan_()
+    tensor([0.4636, 1.1071])"""
+        ...
+
+    def atanh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``atanh`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 0.5]).atanh_()
+    tensor([0.0000, 0.5493])"""
+        ...
+
+    def baddbmm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``baddbmm`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(1, 1, 2).baddbmm_(unigrad.ones(1, 1, 3), unigrad.ones(1, 3, 2))
+    tensor([[[3., 3.]]])"""
+        ...
+
     def bernoulli(self) -> Tensor:
         """0 or 1, 1 with the probability that each element is.
 
@@ -4058,12 +4180,76 @@ class Tensor:
     tensor([0., 1.])"""
         ...
 
+    def bernoulli_(self, p: builtins.float=0.5) -> Tensor:
+        """1 with the probability ``p``, a number or a tensor that broadcasts, else 0, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).bernoulli_(1.0)
+    tensor([1., 1.])"""
+        ...
+
+    def bitwise_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``bitwise_and`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).bitwise_and_(6)
+    tensor([2, 4])"""
+        ...
+
+    def bitwise_left_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``bitwise_left_shift`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).bitwise_left_shift_(1)
+    tensor([ 6, 10])"""
+        ...
+
+    def bitwise_not_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``bitwise_not`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).bitwise_not_()
+    tensor([-4, -6])"""
+        ...
+
+    def bitwise_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``bitwise_or`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).bitwise_or_(6)
+    tensor([7, 7])"""
+        ...
+
+    def bitwise_right_shift_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``bitwise_right_shift`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).bitwise_right_shift_(1)
+    tensor([1, 2])"""
+        ...
+
+    def bitwise_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``bitwise_xor`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).bitwise_xor_(6)
+    tensor([5, 3])"""
+        ...
+
     def bmm(self, *args: Any, **kwargs: Any) -> Tensor:
         """The matrix product of batches of matrices.
 
     >>> import unigrad
     >>> unigrad.ones(2, 1, 3).bmm(unigrad.ones(2, 3, 4)).shape
     (2, 1, 4)"""
+        ...
+
+    def cauchy_(self, median: builtins.float=0.0, sigma: builtins.float=1.0) -> Tensor:
+        """Numbers of Cauchy's distribution, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).cauchy_().shape
+    (2,)"""
         ...
 
     def ceil_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4114,12 +4300,28 @@ class Tensor:
     tensor([0., 0., 2.])"""
         ...
 
+    def clip_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``clip`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0, 0.5]).clip_(0)
+    tensor([0.0000, 0.5000])"""
+        ...
+
     def combinations(self, r: builtins.int=2, with_replacement: builtins.bool=False) -> Tensor:
         """All choices of ``r`` elements of a vector, in its order, as rows.
 
     >>> import unigrad
     >>> unigrad.tensor([1, 2, 3]).combinations().tolist()
     [[1, 2], [1, 3], [2, 3]]"""
+        ...
+
+    def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``copysign`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).copysign_(2.0)
+    tensor([0.5000, 2.0000])"""
         ...
 
     def cos_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4130,6 +4332,30 @@ class Tensor:
     tensor([1.])"""
         ...
 
+    def cosh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``cosh`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).cosh_()
+    tensor([1.1276, 3.7622])"""
+        ...
+
+    def cumprod_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``cumprod`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).cumprod_(0)
+    tensor([0.5000, 1.0000])"""
+        ...
+
+    def cumsum_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``cumsum`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).cumsum_(0)
+    tensor([0.5000, 2.5000])"""
+        ...
+
     def cumulative_trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
         """Integrals up to each point by the trapezoidal rule.
 
@@ -4138,12 +4364,28 @@ class Tensor:
     tensor([1.2500, 4.2500])"""
         ...
 
+    def deg2rad_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``deg2rad`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).deg2rad_()
+    tensor([0.0087, 0.0349])"""
+        ...
+
     def diagonal_scatter(self, src: Tensor, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
         """A copy with ``src`` as its diagonal.
 
     >>> import unigrad
     >>> unigrad.tensor([[0.0, 1.0, 2.0]]).diagonal_scatter(unigrad.tensor([7.0]))
     tensor([[7., 1., 2.]])"""
+        ...
+
+    def digamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``digamma`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).digamma_()
+    tensor([-1.9635,  0.4228])"""
         ...
 
     def dist(self, other: Any, p: builtins.float=2.0) -> Tensor:
@@ -4162,12 +4404,28 @@ class Tensor:
     tensor([0.5000, 1.5000])"""
         ...
 
+    def divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``divide`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).divide_(2.0)
+    tensor([0.2500, 1.0000])"""
+        ...
+
     def dsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """``tensor_split`` along the axis that ``dsplit`` names.
 
     >>> import unigrad
     >>> [part.tolist() for part in unigrad.ones(1, 2, 4).dsplit(2)]
     [[[[1.0, 1.0], [1.0, 1.0]]], [[[1.0, 1.0], [1.0, 1.0]]]]"""
+        ...
+
+    def eq_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``eq`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).eq_(2.0)
+    tensor([0., 1.])"""
         ...
 
     def equal(self, other: Any) -> builtins.bool:
@@ -4186,12 +4444,52 @@ class Tensor:
     tensor([0.])"""
         ...
 
+    def erfc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``erfc`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).erfc_()
+    tensor([0.4795, 0.0047])"""
+        ...
+
+    def erfinv_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``erfinv`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 0.5]).erfinv_()
+    tensor([0.0000, 0.4769])"""
+        ...
+
+    def exp2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``exp2`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).exp2_()
+    tensor([1.4142, 4.0000])"""
+        ...
+
     def exp_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``exp`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0]).exp_()
     tensor([1.])"""
+        ...
+
+    def expm1_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``expm1`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).expm1_()
+    tensor([0.6487, 6.3891])"""
+        ...
+
+    def exponential_(self, lambd: builtins.float=1.0) -> Tensor:
+        """Numbers of the exponential distribution with this rate, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).exponential_().shape
+    (2,)"""
         ...
 
     def fill_(self, value: builtins.float) -> Tensor:
@@ -4218,6 +4516,14 @@ class Tensor:
     tensor([2.0000, 0.5000])"""
         ...
 
+    def float_power_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``float_power`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).float_power_(2.0)
+    tensor([0.2500, 4.0000])"""
+        ...
+
     def floor_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``floor`` in place: for all holders of this tensor.
 
@@ -4234,12 +4540,52 @@ class Tensor:
     tensor([0, 0])"""
         ...
 
+    def fmod_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``fmod`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).fmod_(2.0)
+    tensor([0.5000, 0.0000])"""
+        ...
+
+    def frac_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``frac`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).frac_()
+    tensor([0.5000, 0.0000])"""
+        ...
+
     def gather(self, dim: Any, index: Any) -> Tensor:
         """``y[i][j] = x[index[i][j]][j]`` along ``dim`` 0, and so on: of the index's shape, which along other dims may be smaller.
 
     >>> import unigrad
     >>> unigrad.tensor([[1, 2], [3, 4]]).gather(1, unigrad.tensor([[0, 0], [1, 0]])).tolist()
     [[1, 1], [4, 3]]"""
+        ...
+
+    def gcd_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``gcd`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).gcd_(6)
+    tensor([3, 1])"""
+        ...
+
+    def ge_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``ge`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).ge_(2.0)
+    tensor([0., 1.])"""
+        ...
+
+    def geometric_(self, p: Any) -> Tensor:
+        """How many trials of probability ``p`` there are until one succeeds, that one among them, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).geometric_(1.0)
+    tensor([1., 1.])"""
         ...
 
     def gradient(self, *, spacing: Any=None, dim: Any=None, edge_order: builtins.int=1) -> Tensor:
@@ -4252,12 +4598,92 @@ class Tensor:
     [1.0, 2.0, 4.0, 5.0]"""
         ...
 
+    def greater_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``greater`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).greater_(2.0)
+    tensor([0., 0.])"""
+        ...
+
+    def greater_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``greater_equal`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).greater_equal_(2.0)
+    tensor([0., 1.])"""
+        ...
+
+    def gt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``gt`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).gt_(2.0)
+    tensor([0., 0.])"""
+        ...
+
+    def heaviside_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``heaviside`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).heaviside_(unigrad.tensor([1.0, 2.0]))
+    tensor([1., 1.])"""
+        ...
+
     def hsplit(self, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
         """``tensor_split`` along the axis that ``hsplit`` names.
 
     >>> import unigrad
     >>> [part.tolist() for part in unigrad.tensor([0.5, 2.0]).hsplit(2)]
     [[0.5], [2.0]]"""
+        ...
+
+    def hypot_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``hypot`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).hypot_(unigrad.tensor([1.0, 2.0]))
+    tensor([1.1180, 2.8284])"""
+        ...
+
+    def index_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``index_add`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).index_add_(0, unigrad.tensor([2]), unigrad.tensor([5.0]))
+    tensor([0., 0., 5.])"""
+        ...
+
+    def index_copy_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``index_copy`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).index_copy_(0, unigrad.tensor([2]), unigrad.tensor([5.0]))
+    tensor([0., 0., 5.])"""
+        ...
+
+    def index_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``index_fill`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).index_fill_(0, unigrad.tensor([2]), 5.0)
+    tensor([0., 0., 5.])"""
+        ...
+
+    def index_put_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``index_put`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).index_put_((unigrad.tensor([2]),), unigrad.tensor([5.0]))
+    tensor([0., 0., 5.])"""
+        ...
+
+    def index_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``index_reduce`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(3).index_reduce_(0, unigrad.tensor([2]), unigrad.tensor([5.0]), 'prod')
+    tensor([1., 1., 5.])"""
         ...
 
     def is_complex(self) -> Tensor:
@@ -4300,12 +4726,36 @@ class Tensor:
     tensor([True, True])"""
         ...
 
+    def lcm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``lcm`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([3, 5]).lcm_(6)
+    tensor([ 6, 30])"""
+        ...
+
     def ldexp(self, other: Any) -> Tensor:
         """``x * 2**other``.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).ldexp(unigrad.tensor([1.0, 3.0]))
     tensor([ 1., 16.])"""
+        ...
+
+    def ldexp_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``ldexp`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).ldexp_(unigrad.tensor([1.0, 2.0]))
+    tensor([1., 8.])"""
+        ...
+
+    def le_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``le`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).le_(2.0)
+    tensor([1., 1.])"""
         ...
 
     def lerp_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4316,12 +4766,76 @@ class Tensor:
     tensor([0.2500, 0.2500])"""
         ...
 
+    def less_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``less`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).less_(2.0)
+    tensor([1., 0.])"""
+        ...
+
+    def less_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``less_equal`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).less_equal_(2.0)
+    tensor([1., 1.])"""
+        ...
+
+    def lgamma_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``lgamma`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).lgamma_()
+    tensor([0.5724, 0.0000])"""
+        ...
+
+    def log10_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``log10`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).log10_()
+    tensor([-0.3010,  0.3010])"""
+        ...
+
+    def log1p_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``log1p`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).log1p_()
+    tensor([0.4055, 1.0986])"""
+        ...
+
+    def log2_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``log2`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).log2_()
+    tensor([-1.,  1.])"""
+        ...
+
     def log_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``log`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.0]).log_()
     tensor([0.])"""
+        ...
+
+    def log_normal_(self, mean: builtins.float=1.0, std: builtins.float=2.0) -> Tensor:
+        """Numbers whose logarithms are normally distributed with this mean and deviation, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).log_normal_().shape
+    (2,)"""
+        ...
+
+    def logical_and_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``logical_and`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).logical_and_(2.0)
+    tensor([1., 1.])"""
         ...
 
     def logical_not_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4332,12 +4846,52 @@ class Tensor:
     tensor([False,  True])"""
         ...
 
+    def logical_or_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``logical_or`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).logical_or_(2.0)
+    tensor([1., 1.])"""
+        ...
+
+    def logical_xor_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``logical_xor`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).logical_xor_(2.0)
+    tensor([0., 0.])"""
+        ...
+
+    def logit_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``logit`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 0.25]).logit_()
+    tensor([ 0.0000, -1.0986])"""
+        ...
+
+    def lt_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``lt`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).lt_(2.0)
+    tensor([1., 0.])"""
+        ...
+
     def masked_fill_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``masked_fill`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.ones(2).masked_fill_(unigrad.tensor([True, False]), 9.0)
     tensor([9., 1.])"""
+        ...
+
+    def masked_scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``masked_scatter`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).masked_scatter_(unigrad.tensor([True, False, True]), unigrad.tensor([5.0, 6.0]))
+    tensor([5., 0., 6.])"""
         ...
 
     def mm(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4372,12 +4926,28 @@ class Tensor:
     [1, 1]"""
         ...
 
+    def multiply_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``multiply`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).multiply_(2.0)
+    tensor([1., 4.])"""
+        ...
+
     def mv(self, *args: Any, **kwargs: Any) -> Tensor:
         """The matrix product of a matrix and a vector.
 
     >>> import unigrad
     >>> unigrad.ones(2, 3).mv(unigrad.ones(3))
     tensor([3., 3.])"""
+        ...
+
+    def nan_to_num_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``nan_to_num`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([float('nan'), 2.0]).nan_to_num_()
+    tensor([0., 2.])"""
         ...
 
     def nanquantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
@@ -4390,12 +4960,28 @@ class Tensor:
     Several ``q`` give a first axis."""
         ...
 
+    def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``ne`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).ne_(2.0)
+    tensor([1., 0.])"""
+        ...
+
     def neg_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``neg`` in place: for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([1.0]).neg_()
     tensor([-1.])"""
+        ...
+
+    def negative_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``negative`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0, 2.0]).negative_()
+    tensor([ 1., -2.])"""
         ...
 
     def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
@@ -4438,12 +5024,28 @@ class Tensor:
     tensor([0., 0.])"""
         ...
 
+    def nextafter_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``nextafter`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).nextafter_(2.0)
+    tensor([0.5000, 2.0000])"""
+        ...
+
     def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
         """Normally distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).normal_().shape
     (2,)"""
+        ...
+
+    def not_equal_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``not_equal`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).not_equal_(2.0)
+    tensor([1., 0.])"""
         ...
 
     def positive(self) -> Tensor:
@@ -4470,6 +5072,14 @@ class Tensor:
     tensor(1.2500)
 
     Several ``q`` give a first axis."""
+        ...
+
+    def rad2deg_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``rad2deg`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).rad2deg_()
+    tensor([ 28.6479, 114.5916])"""
         ...
 
     def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4504,6 +5114,14 @@ class Tensor:
     [[1.5, 2.0], [0.0, 1.0]]"""
         ...
 
+    def renorm_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``renorm`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)
+    tensor([[0.6000, 0.8000]])"""
+        ...
+
     def round_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``round`` in place: for all holders of this tensor.
 
@@ -4528,12 +5146,44 @@ class Tensor:
     tensor([0., 0., 5.])"""
         ...
 
+    def scatter_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``scatter`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).scatter_(0, unigrad.tensor([2]), unigrad.tensor([5.0]))
+    tensor([0., 0., 5.])"""
+        ...
+
+    def scatter_add_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``scatter_add`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).scatter_add_(0, unigrad.tensor([2]), unigrad.tensor([5.0]))
+    tensor([0., 0., 5.])"""
+        ...
+
+    def scatter_reduce_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``scatter_reduce`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(3).scatter_reduce_(0, unigrad.tensor([2]), unigrad.tensor([5.0]), 'prod')
+    tensor([1., 1., 5.])"""
+        ...
+
     def select_scatter(self, src: Tensor, dim: Any, index: Any) -> Tensor:
         """A copy with ``src`` as element ``index`` along ``dim``.
 
     >>> import unigrad
     >>> unigrad.tensor([[0.0, 1.0, 2.0]]).select_scatter(unigrad.tensor([7.0]), 1, unigrad.tensor([0]))
     tensor([[7., 1., 2.]])"""
+        ...
+
+    def sgn_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sgn`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([-1.0, 2.0]).sgn_()
+    tensor([-1.,  1.])"""
         ...
 
     def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4558,6 +5208,22 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([0.0]).sin_()
     tensor([0.])"""
+        ...
+
+    def sinc_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sinc`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.0, 0.5]).sinc_()
+    tensor([1.0000, 0.6366])"""
+        ...
+
+    def sinh_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``sinh`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).sinh_()
+    tensor([0.5211, 3.6269])"""
         ...
 
     def slice_scatter(self, src: Tensor, dim: builtins.int=0, start: Any=None, end: Any=None, step: builtins.int=1) -> Tensor:
@@ -4608,12 +5274,28 @@ class Tensor:
     tensor([0.5000, 2.0000])"""
         ...
 
+    def subtract_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``subtract`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).subtract_(2.0)
+    tensor([-1.5000,  0.0000])"""
+        ...
+
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over axes that broadcasting from ``size`` would add or stretch: of that shape.
 
     >>> import unigrad
     >>> unigrad.ones(2, 3).sum_to_size(1, 3).tolist()
     [[2.0, 2.0, 2.0]]"""
+        ...
+
+    def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``tan`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).tan_()
+    tensor([ 0.5463, -2.1850])"""
         ...
 
     def tanh_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4662,6 +5344,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([[0.0, 1.0, 2.0]]).triu_(0)
     tensor([[0., 1., 2.]])"""
+        ...
+
+    def true_divide_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``true_divide`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).true_divide_(2.0)
+    tensor([0.2500, 1.0000])"""
         ...
 
     def trunc_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4726,6 +5416,14 @@ class Tensor:
     >>> import unigrad
     >>> [part.tolist() for part in unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).vsplit(2)]
     [[[1.0, 2.0]], [[3.0, 4.0]]]"""
+        ...
+
+    def xlogy_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``xlogy`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).xlogy_(2.0)
+    tensor([0.3466, 1.3863])"""
         ...
 
     def zero_(self) -> Tensor:
@@ -4956,12 +5654,13 @@ def full(size: builtins.int | Sequence[builtins.int], fill_value: Tensor | built
     tensor([7., 7.])
     """
 
-def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], grad_outputs: Tensor | Sequence[Tensor] | None=None, *, allow_unused: builtins.bool=False) -> builtins.tuple[Tensor, ...]:
+def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], grad_outputs: Tensor | Sequence[Tensor] | None=None, *, retain_graph: builtins.bool | None=None, create_graph: builtins.bool=False, allow_unused: builtins.bool=False) -> builtins.tuple[Tensor, ...]:
     """
     The gradients of `outputs` with respect to `inputs`, as a tuple.
 
     `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
-    depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable.
+    depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable, and the graph stays: `retain_graph` and
+    `create_graph` are taken for PyTorch's programs, and change nothing.
 
     >>> import unigrad
     >>> x = unigrad.tensor([3.0], requires_grad=True)

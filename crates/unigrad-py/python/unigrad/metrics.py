@@ -18,7 +18,27 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Metric:
+class _Counted:
+    """What counts in an object of the crates: copies and pickles have the counts as well."""
+
+    def _count(self, made, *settings):
+        # Made again from these, with what was counted.
+        self._made = (made, settings)
+        self._inner = getattr(_train, made)(*settings)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_inner"} | {"_counted": self._inner.state()}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        counted = state.pop("_counted")
+        self.__dict__.update(state)
+        made, settings = self._made
+        self._count(made, *settings)
+        self._inner.load_state(counted)
+
+
+class Metric(_Counted):
     """What metrics share: ``update(prediction, target)`` batch by batch, ``compute()``, ``reset()``. What is counted stays on the device.
 
     >>> import unigrad as ug
@@ -31,7 +51,7 @@ class Metric:
     def __init__(self):
         if self._kind is None:
             raise TypeError("a Metric of no kind\n help: use Accuracy or another of `unigrad.metrics`")
-        self._inner = _train.Metric(self._kind)
+        self._count("Metric", self._kind)
 
     @property
     def name(self):
@@ -89,7 +109,7 @@ class BinaryAccuracy(Metric):
 
     def __init__(self, probabilities=False):
         kind = "binary_accuracy_of_probabilities" if _check.flag("probabilities", probabilities) else "binary_accuracy"
-        self._inner = _train.Metric(kind)
+        self._count("Metric", kind)
 
 
 class TopKAccuracy(Metric):
@@ -104,14 +124,14 @@ class TopKAccuracy(Metric):
 
     def __init__(self, k=5):
         self.k = _check.positive("k", k)
-        self._inner = _train.Metric("top_k", self.k)
+        self._count("Metric", "top_k", self.k)
 
 
 class _ClassScore(Metric):
     def __init__(self, num_classes, average="macro", class_index=None):
         average = _check.one_of("average", average, ("macro", "micro", "weighted"))
         index = None if class_index is None else _check.size("class_index", class_index)
-        self._inner = _train.Metric(self._kind, _check.positive("num_classes", num_classes), average, index)
+        self._count("Metric", self._kind, _check.positive("num_classes", num_classes), average, index)
 
 
 class Precision(_ClassScore):
@@ -166,7 +186,7 @@ class IoU(_ClassScore):
     _kind = "iou"
 
 
-class ConfusionMatrix:
+class ConfusionMatrix(_Counted):
     """How often each class was taken for each other: a row for each label.
 
     >>> import unigrad as ug
@@ -177,7 +197,7 @@ class ConfusionMatrix:
     """
 
     def __init__(self, num_classes):
-        self._inner = _train.Confusion(_check.positive("num_classes", num_classes))
+        self._count("Confusion", _check.positive("num_classes", num_classes))
 
     def update(self, prediction, target):
         """Counts a batch: scores ``[n, classes]`` or classes ``[n]``, and labels ``[n]``."""

@@ -15,7 +15,9 @@ from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
-class Metric:
+class _Counted:
+    """What counts in an object of the crates: copies and pickles have the counts as well."""
+class Metric(_Counted):
     """What metrics share: ``update(prediction, target)`` batch by batch, ``compute()``, ``reset()``. What is counted stays on the device.
 
     >>> import unigrad as ug
@@ -172,7 +174,7 @@ class IoU(_ClassScore):
     >>> metric.update(ug.tensor([0, 1, 1]), ug.tensor([0, 1, 1]))
     >>> metric.compute()
     1.0"""
-class ConfusionMatrix:
+class ConfusionMatrix(_Counted):
     """How often each class was taken for each other: a row for each label.
 
     >>> import unigrad as ug

@@ -150,29 +150,6 @@ pub(crate) fn rope_at(py: Python<'_>, x: &PyTensor, positions: Option<&PyTensor>
     })
 }
 
-/// The cross-entropy of logits `x @ weightᵀ + bias`, which are not kept.
-#[pyfunction]
-#[pyo3(signature = (x, weight, bias, target, ignore_index=-100, reduction="mean", label_smoothing=0.0))]
-#[expect(clippy::too_many_arguments, reason = "as PyTorch's")]
-pub(crate) fn linear_cross_entropy(
-    py: Python<'_>,
-    x: &PyTensor,
-    weight: &PyTensor,
-    bias: Option<&PyTensor>,
-    target: &PyTensor,
-    ignore_index: i64,
-    reduction: &str,
-    label_smoothing: f64,
-) -> PyResult<PyTensor> {
-    let reduction = crate::tensor::reduction(py, reduction)?;
-    let options =
-        unigrad::tensor::CrossEntropyOptions { axis: None, label_smoothing, ignore_index: Some(ignore_index), weight: None, reduction };
-    made(py, || {
-        let linear = nn::Linear { weight: weight.tensor().clone(), bias: owned(bias) };
-        linear.forward(x.tensor()).cross_entropy_with(target.tensor(), &options)
-    })
-}
-
 /// Whether a run asks blocks of layers to be computed again.
 #[pyfunction]
 pub(crate) fn is_checkpointing() -> bool {

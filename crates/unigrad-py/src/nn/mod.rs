@@ -21,8 +21,7 @@ pub(crate) mod _nn {
     use super::attention::multi_head_attention;
     #[pymodule_export]
     use super::layers::{
-        alpha_dropout, batch_norm, cross_map_lrn2d, dropout, dropout_channels, instance_norm, is_checkpointing, linear_cross_entropy,
-        lp_pool, rope_at, rrelu,
+        alpha_dropout, batch_norm, cross_map_lrn2d, dropout, dropout_channels, instance_norm, is_checkpointing, lp_pool, rope_at, rrelu,
     };
     #[pymodule_export]
     use super::memory::{check_memory, estimate, memory_share};

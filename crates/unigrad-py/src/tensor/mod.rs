@@ -30,8 +30,9 @@ use crate::{
     origin::here,
 };
 use pyo3::{
+    exceptions::PyTypeError,
     prelude::*,
-    types::{PyBytes, PyTuple},
+    types::{PyBool, PyBytes, PyTuple},
 };
 pub(crate) use quantized::PyQuantized;
 use unigrad::tensor::Tensor;
@@ -84,11 +85,6 @@ pub(crate) fn made(py: Python<'_>, op: impl FnOnce() -> Tensor) -> PyResult<PyTe
 pub(crate) fn all_made(py: Python<'_>, op: impl FnOnce() -> Vec<Tensor>) -> PyResult<Vec<PyTensor>> {
     let _here = here(py);
     op().into_iter().map(|tensor| checked(py, tensor)).collect()
-}
-
-/// How a loss is reduced, by PyTorch's names.
-pub(crate) fn reduction(py: Python<'_>, name: &str) -> PyResult<unigrad::tensor::Reduction> {
-    of_argument(py, "reduction", ops::named_reduction(py, name))
 }
 
 /// As a tuple.
@@ -315,18 +311,33 @@ impl PyTensor {
     /// >>> import unigrad
     /// >>> unigrad.tensor([1.5, 2.5]).to(unigrad.int32)
     /// tensor([1, 2], dtype=unigrad.int32)
-    #[pyo3(signature = (*args, device=None, dtype=None, copy=false))]
+    #[pyo3(signature = (*args, device=None, dtype=None, non_blocking=false, copy=false))]
     fn to(
         slf: Bound<'_, PyTensor>,
         args: &Bound<'_, PyTuple>,
         device: Option<PyDevice>,
         dtype: Option<PyDType>,
+        non_blocking: bool,
         copy: bool,
     ) -> PyResult<Py<PyTensor>> {
         let py = slf.py();
-        let (mut device, mut dtype) = (device, dtype);
+        // Work is queued and waited for when it is read, whatever is asked for.
+        let _ = non_blocking;
+        let (mut device, mut dtype, mut copy) = (device, dtype, copy);
+        let mut flags = 0;
         for given in args.iter() {
-            if let Ok(other) = given.cast::<PyTensor>() {
+            if given.is_none() {
+                continue;
+            }
+            if let Ok(flag) = given.cast::<PyBool>() {
+                // `non_blocking` and `copy`, in PyTorch's order.
+                flags += 1;
+                match flags {
+                    1 => {}
+                    2 => copy = flag.is_true(),
+                    _ => return Err(PyTypeError::new_err("`to` takes two bools: `non_blocking` and `copy`")),
+                }
+            } else if let Ok(other) = given.cast::<PyTensor>() {
                 (device, dtype) = (Some(other.get().device(py)?), Some(other.get().dtype()));
             } else if let Ok(known) = given.cast::<PyDType>() {
                 dtype = Some(*known.get());
@@ -362,7 +373,7 @@ impl PyTensor {
     fn cpu(slf: Bound<'_, PyTensor>) -> PyResult<Py<PyTensor>> {
         let py = slf.py();
         let device = py.released(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
-        PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false)
+        PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false, false)
     }
 
     /// The value of another tensor, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.

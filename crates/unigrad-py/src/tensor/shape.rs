@@ -68,6 +68,18 @@ casts!(
     /// >>> unigrad.tensor([0.5, 2.0]).short()
     /// tensor([0, 2], dtype=unigrad.int16)
     short = I16,
+    /// As `int8`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).char()
+    /// tensor([0, 2], dtype=unigrad.int8)
+    char = I8,
+    /// As `uint8`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([0.5, 2.0]).byte()
+    /// tensor([0, 2], dtype=unigrad.uint8)
+    byte = U8,
     /// As `bool`: whether each element is not 0.
     ///
     /// >>> import unigrad
@@ -581,9 +593,12 @@ impl PyTensor {
     /// >>> import unigrad
     /// >>> unigrad.tensor([[1, 2], [3, 4]]).rot90().tolist()
     /// [[2, 4], [1, 3]]
-    #[pyo3(signature = (k=1, dims=(0, 1)))]
-    fn rot90(&self, py: Python<'_>, k: i64, dims: (isize, isize)) -> PyResult<PyTensor> {
-        made(py, || self.tensor().rot90(k, [dims.0, dims.1]))
+    #[pyo3(signature = (k=1, dims=Ints(vec![0, 1])))]
+    fn rot90(&self, py: Python<'_>, k: i64, dims: Ints) -> PyResult<PyTensor> {
+        let [from, to] = dims.0[..] else {
+            return Err(argument(py, format!("argument 'dims' has {} axes", dims.0.len()), "name the two axes of a plane"));
+        };
+        made(py, || self.tensor().rot90(k, [from as isize, to as isize]))
     }
 
     /// Differences of neighbours along an axis, `n` times; `prepend` and `append` are put before and behind first.

@@ -148,6 +148,18 @@ impl PyMetric {
     fn reset(&self) {
         self.lock().reset();
     }
+
+    /// What is counted, as tensors.
+    fn state(&self, py: Python<'_>) -> PyResult<Vec<PyTensor>> {
+        let state = self.lock().state();
+        state.into_iter().map(|part| checked(py, part)).collect()
+    }
+
+    /// Goes on from what `state` gave.
+    fn load_state(&self, py: Python<'_>, state: Vec<PyRef<'_, PyTensor>>) -> PyResult<()> {
+        let state = state.iter().map(|part| part.tensor().clone()).collect();
+        self.lock().load_state(state).or_raise(py)
+    }
 }
 
 /// Counts of classes that were taken for others.
@@ -180,6 +192,18 @@ impl PyConfusion {
         let confusion = py.released(|| self.lock().confusion()).or_raise(py)?;
         let n = confusion.n_classes();
         Ok((0..n).map(|label| (0..n).map(|predicted| confusion.count(label, predicted)).collect()).collect())
+    }
+
+    /// What is counted, as tensors.
+    fn state(&self, py: Python<'_>) -> PyResult<Vec<PyTensor>> {
+        let state = self.lock().state();
+        state.into_iter().map(|part| checked(py, part)).collect()
+    }
+
+    /// Goes on from what `state` gave.
+    fn load_state(&self, py: Python<'_>, state: Vec<PyRef<'_, PyTensor>>) -> PyResult<()> {
+        let state = state.iter().map(|part| part.tensor().clone()).collect();
+        self.lock().load_state(state).or_raise(py)
     }
 
     fn iou(&self, py: Python<'_>) -> PyResult<Vec<f64>> {

@@ -1,6 +1,9 @@
 """Where PyTorch's manners are special: no elements, no axes, ties, integers, one observation, modes of gradients. Expected values are PyTorch 2.15's."""
 
+import copy
+import itertools
 import math
+import pickle
 import threading
 import warnings
 
@@ -521,3 +524,199 @@ def test_states_and_targets_of_other_kinds_are_refused():
         ug.nn.LSTMCell(2, 3)(ug.zeros(4, 2), (ug.zeros(4, 1, 1, 3), ug.zeros(4, 3)))
     with pytest.raises(ug.ArgumentError, match="ignore_index"):
         F.cross_entropy(ug.zeros(2, 3), ug.ones(2, 3) / 3, ignore_index=1)
+
+
+def test_tensordot_pairs_one_with_many():
+    a, b = ug.tensor([[1.0, 2.0, 3.0]], requires_grad=True), ug.arange(8.0).reshape(4, 2).requires_grad_()
+    # PyTorch's own numbers.
+    y = ug.tensordot(a, b, dims=([0], [0]))
+    same(y, [[12.0, 16.0], [24.0, 32.0], [36.0, 48.0]])
+    by_a, by_b = ug.grad(y.sum(), [a, b])
+    same(by_a, [[28.0] * 3])
+    same(by_b, [[6.0] * 2] * 4)
+    many = ug.tensor([[1, 2], [3, 4]], dtype=ug.int32)
+    counts = ug.tensordot(many, ug.ones(1, 1, dtype=ug.int32), dims=([1], [0]))
+    assert counts.dtype == ug.int32 and counts.tolist() == [[3], [7]]
+    with pytest.raises(ug.ShapeError, match="tensordot"):
+        ug.tensordot(ug.ones(2, 3), ug.ones(2, 3), dims=([1], [0]))
+
+
+def test_truths_stay_truths():
+    p, q = ug.tensor([[True, False], [True, True]]), ug.tensor([True, False])
+    for alpha, expected in ((True, [True, True]), (False, [True, False])):
+        assert p[0].add(ug.tensor([False, True]), alpha=alpha).tolist() == expected
+    assert ug.zeros(2, dtype=ug.bool).index_add(0, ug.tensor([1]), ug.tensor([True]), alpha=True).tolist() == [False, True]
+    with pytest.raises(TypeError, match="alpha"):
+        ug.ones(2).add(ug.ones(2), alpha=True)
+    for beta, alpha in itertools.product((0, 3), (0, 2)):
+        y = p.addr(q, q, beta=beta, alpha=alpha)
+        expected = [[(beta and p[i, j].item()) or (alpha and i == j == 0) for j in range(2)] for i in range(2)]
+        assert y.dtype == ug.bool and y.tolist() == [[bool(one) for one in row] for row in expected]
+
+
+def test_bytes_of_pictures_stay_bytes():
+    image = ug.tensor([[[[0, 255], [255, 0]]]], dtype=ug.uint8)
+    for mode in ("bilinear", "bicubic", "nearest"):
+        assert F.interpolate(image, size=(3, 3), mode=mode).dtype == ug.uint8
+    assert F.interpolate(image, size=(3, 3), mode="bilinear", align_corners=True).tolist() == [[[[0, 128, 255], [128, 128, 128], [255, 128, 0]]]]
+    sharp = F.interpolate(image, size=(4, 4), mode="bicubic")
+    assert sharp.min().item() == 0 and sharp.max().item() == 255
+
+
+def test_nothing_is_normalized_to_nothing():
+    empty = ug.zeros(0)
+    assert F.batch_norm(empty, empty, empty, training=True).shape == (0,)
+    counts = ug.zeros(0, 1, 2, dtype=ug.int64)
+    assert F.local_response_norm(counts, 1).dtype == ug.int64
+    assert ug.tensor(True).sum_to_size(()).dtype == ug.int64
+
+
+def test_targets_below_zero_have_no_divergence():
+    logs = ug.tensor([0.5, 0.5, 0.5], requires_grad=True)
+    loss = F.kl_div(logs, ug.tensor([-0.5, 0.0, 0.5]), reduction="none")
+    same(loss, [NAN, 0.0, 0.5 * math.log(0.5) - 0.25])
+    same(ug.grad(loss.sum(), logs)[0], [0.5, 0.0, -0.5])
+
+
+def test_to_takes_what_programs_for_accelerators_say():
+    a = ug.tensor([1.5, 2.5])
+    assert a.to("cpu", non_blocking=True).tolist() == [1.5, 2.5]
+    assert a.to("cpu", ug.int32, True).tolist() == [1, 2] and a.to(ug.float64, False, True).dtype == ug.float64
+    assert a.to("cpu", None, False, True) is not a and a.to("cpu", False) is a
+    with pytest.raises(TypeError, match="non_blocking"):
+        a.to("cpu", True, True, True)
+    assert a.byte().dtype == ug.uint8 and a.char().dtype == ug.int8
+
+
+def test_gradients_of_gradients_by_pytorchs_keywords():
+    w = ug.tensor([2.0, 3.0], requires_grad=True)
+    (first,) = ug.autograd.grad((w**3).sum(), w, create_graph=True, retain_graph=True)
+    same(ug.grad(first.sum(), w)[0], [12.0, 18.0])
+
+
+def test_numbers_are_shifted_by_tensors():
+    by = ug.tensor([0, 2])
+    assert ug.bitwise_left_shift(3, by).tolist() == [3, 12] and ug.bitwise_right_shift(12, by).tolist() == [12, 3]
+
+
+def test_sizes_below_zero_are_refused_by_name():
+    image, kernel = ug.ones(1, 2, 4), ug.ones(2, 2, 2)
+    for wrong, kind, words in [
+        (lambda: ug.eye(-1), ValueError, "0 or more"),
+        (lambda: ug.eye(2, -1), ValueError, "0 or more"),
+        (lambda: F.conv1d(image, kernel, groups=-1), ug.ArgumentError, "groups"),
+        (lambda: F.conv_transpose1d(image, kernel, groups=0), ug.ArgumentError, "groups"),
+        (lambda: ug.ones(2, 2).rot90(1, (0,)), ug.ArgumentError, "dims"),
+        (lambda: ug.ones(2, 2).rot90(1, (0, 1, 1)), ug.ArgumentError, "dims"),
+    ]:
+        with pytest.raises(kind, match=words):
+            wrong()
+    assert ug.tensor([[1, 2], [3, 4]]).rot90(dims=[0, 1]).tolist() == [[2, 4], [1, 3]]
+
+
+def test_more_methods_in_place():
+    hot = ug.zeros(2, 3)
+    assert hot.scatter_(1, ug.tensor([[2], [0]]), 1.0) is hot and hot.tolist() == [[0, 0, 1], [1, 0, 0]]
+    hot.scatter_add_(1, ug.tensor([[2], [2]]), ug.ones(2, 1))
+    assert hot.tolist() == [[0, 0, 2], [1, 0, 1]]
+    sums = ug.zeros(3)
+    sums.index_add_(0, ug.tensor([0, 0, 2]), ug.ones(3)).masked_scatter_(ug.tensor([False, True, False]), ug.tensor([7.0]))
+    assert sums.tolist() == [2, 7, 1]
+    flags = ug.tensor([1.0, 2.0])
+    assert flags.eq_(2).tolist() == [0.0, 1.0] and ug.zeros(2, dtype=ug.bool).fill_(True).tolist() == [True, True]
+    with pytest.raises(ug.ArgumentError, match="sinh_"):
+        ug.tensor([1, 2]).sinh_()
+    with pytest.raises(ug.AutogradError):
+        ug.ones(2, requires_grad=True).multiply_(2)
+
+
+def test_random_numbers_in_place():
+    ug.manual_seed(3)
+    n = 20_000
+    assert abs(ug.zeros(n).bernoulli_(0.25).mean().item() - 0.25) < 0.02
+    assert set(ug.zeros(n, dtype=ug.int64).bernoulli_(ug.tensor(0.5)).tolist()) == {0, 1}
+    gaps = ug.zeros(n).exponential_(2.0)
+    assert abs(gaps.mean().item() - 0.5) < 0.02 and gaps.min().item() >= 0
+    trials = ug.zeros(n, dtype=ug.int64).geometric_(0.25)
+    assert abs(trials.float().mean().item() - 4) < 0.15 and trials.min().item() == 1
+    assert abs(ug.zeros(n).log_normal_(0.5, 0.25).log().mean().item() - 0.5) < 0.02
+    assert abs(ug.zeros(n).cauchy_(1.0, 0.5).median().item() - 1) < 0.05
+    for wrong in (lambda: ug.zeros(2).bernoulli_(1.5), lambda: ug.zeros(2).exponential_(0.0), lambda: ug.zeros(2).geometric_(0.0)):
+        with pytest.raises(ug.ArgumentError):
+            wrong()
+
+
+def test_a_convolution_with_one_window_is_mapped():
+    x = ug.arange(72.0).reshape(3, 1, 2, 4, 3).sin()
+    kernel = ug.arange(96.0).reshape(4, 2, 3, 4).cos()
+    y = ug.func.vmap(lambda one: F.conv2d(one, kernel, stride=2, padding=1))(x)
+    assert y.shape == (3, 1, 4, 2, 1)
+    for one, own in zip(y, x):
+        same(one, np.asarray(F.conv2d(own, kernel, stride=2, padding=1)))
+
+
+def test_linear_cross_entropy_by_pytorchs_keywords():
+    x, weight = ug.arange(8.0).reshape(2, 4).sin(), ug.arange(12.0).reshape(3, 4).cos()
+    targets, of_classes = ug.tensor([0, 2]), ug.tensor([1.0, 2.0, 0.5])
+    logits = F.linear(x, weight, ug.ones(3))
+    expected = F.cross_entropy(logits, targets, of_classes, ignore_index=2, label_smoothing=0.1)
+    given = dict(linear_bias=ug.ones(3), weight=of_classes, ignore_index=2, label_smoothing=0.1, options=None)
+    same(F.linear_cross_entropy(x, weight, targets, **given), expected.item())
+    loss = ug.nn.LinearCrossEntropyLoss(4, 3, out_features=(2,), weight=of_classes, reduction="none")
+    assert loss.linear.weight.shape == (6, 4)
+    y = loss(x, ug.tensor([[0, 1], [2, 0]]))
+    wide = F.linear(x, loss.linear.weight).reshape(2, 3, 2)
+    same(y, np.asarray(F.cross_entropy(wide, ug.tensor([[0, 1], [2, 0]]), of_classes, reduction="none")))
+    shares = ug.tensor([[0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
+    plain = ug.nn.LinearCrossEntropyLoss(4, 3)
+    same(plain(x, shares), F.cross_entropy(plain.linear(x), shares).item())
+    assert ug.nn.LinearCrossEntropyLoss(4, 3, reduction="none")(x.reshape(2, 1, 4), targets.reshape(2, 1)).shape == (2, 1)
+    for wrong in (lambda: plain(x, ug.tensor([1])), lambda: ug.nn.LinearCrossEntropyLoss(4, 3, weight=ug.ones(2)), lambda: F.linear_cross_entropy(x, ug.ones(4), targets)):
+        with pytest.raises(ug.ArgumentError):
+            wrong()
+
+
+def test_metrics_are_copied_with_their_counts():
+    scores, labels = ug.tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]), ug.tensor([1, 1, 1])
+    for metric in (ug.metrics.Accuracy(), ug.metrics.TopKAccuracy(1), ug.metrics.F1Score(2, average="micro"), ug.metrics.ConfusionMatrix(2)):
+        metric.update(scores, labels)
+        for other in (copy.copy(metric), copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))):
+            assert other.compute() == metric.compute()
+            before = metric.compute()
+            other.update(scores, ug.tensor([0, 0, 0]))
+            assert other.compute() != before and metric.compute() == before
+    assert math.isnan(pickle.loads(pickle.dumps(ug.metrics.Accuracy())).compute())
+
+
+def test_the_memory_of_lbfgs_is_saved():
+    def made(values=((1.0, -2.0), (0.5, 3.0))):
+        w = ug.nn.Parameter(ug.tensor(values))
+        return w, ug.optim.LBFGS([w], lr=0.1, max_iter=2)
+
+    def steps(w, optimizer, n):
+        def closure():
+            optimizer.zero_grad()
+            loss = ((w - 1) ** 4).sum()
+            loss.backward()
+            return loss
+
+        for _ in range(n):
+            optimizer.step(closure)
+
+    w, optimizer = made()
+    assert optimizer.state_dict()["state"] == {}
+    steps(w, optimizer, 3)
+    saved = optimizer.state_dict()
+    assert list(saved["state"]) == [0] and {"n_iter", "func_evals", "old_dirs", "old_stps", "ro", "H_diag", "d", "t"} <= set(saved["state"][0])
+    other_w, other = made(w.tolist())
+    other.load_state_dict(copy.deepcopy(saved))
+    again = pickle.loads(pickle.dumps(optimizer))
+    steps(w, optimizer, 2)
+    steps(other_w, other, 2)
+    assert other_w.tolist() == w.tolist() and other.n_steps == optimizer.n_steps == 5 and again.n_steps == 3
+    # A new one's state forgets.
+    other.load_state_dict(made()[1].state_dict())
+    assert other.n_steps == 0
+    del saved["state"][0]["ro"]
+    with pytest.raises(ug.StateDictError, match="ro"):
+        other.load_state_dict(saved)

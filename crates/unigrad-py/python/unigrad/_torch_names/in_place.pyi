@@ -45,3 +45,38 @@ def uniform_(self: Any, from_: builtins.float=0.0, to: builtins.float=1.0) -> Te
     >>> unigrad.tensor([0.5, 2.0]).uniform_().shape
     (2,)"""
     ...
+def bernoulli_(self: Any, p: builtins.float=0.5) -> Tensor:
+    """1 with the probability ``p``, a number or a tensor that broadcasts, else 0, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).bernoulli_(1.0)
+    tensor([1., 1.])"""
+    ...
+def exponential_(self: Any, lambd: builtins.float=1.0) -> Tensor:
+    """Numbers of the exponential distribution with this rate, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).exponential_().shape
+    (2,)"""
+    ...
+def geometric_(self: Any, p: Any) -> Tensor:
+    """How many trials of probability ``p`` there are until one succeeds, that one among them, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).geometric_(1.0)
+    tensor([1., 1.])"""
+    ...
+def log_normal_(self: Any, mean: builtins.float=1.0, std: builtins.float=2.0) -> Tensor:
+    """Numbers whose logarithms are normally distributed with this mean and deviation, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).log_normal_().shape
+    (2,)"""
+    ...
+def cauchy_(self: Any, median: builtins.float=0.0, sigma: builtins.float=1.0) -> Tensor:
+    """Numbers of Cauchy's distribution, for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).cauchy_().shape
+    (2,)"""
+    ...

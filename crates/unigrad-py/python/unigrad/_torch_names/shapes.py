@@ -121,6 +121,8 @@ def sum_to_size(self, *size):
     more = self.ndim - len(size)
     if more < 0 or any(wanted not in (1, own) for own, wanted in zip(self.shape[more:], size)):
         raise ArgumentError(f"argument 'size' is {list(size)}, which does not broadcast to {list(self.shape)}")
+    if not size:
+        return self.sum()
     axes = [axis for axis in range(self.ndim) if axis < more or (size[axis - more] == 1 and self.shape[axis] != 1)]
     return (self.sum(axes, keepdim=True) if axes else self).reshape(size)
 

@@ -1,9 +1,10 @@
 """Losses as modules: made from a table of their settings, each a function of ``functional``."""
 
+import math
+
 from .. import _check
 from .._errors import ArgumentError
 from .._told import named
-from .._unigrad import _nn
 from . import functional as F
 from ._made import module_class
 from .layers import Linear
@@ -150,21 +151,44 @@ class LinearCrossEntropyLoss(Module):
 
     @named
     def __init__(
-        self, in_features, num_classes, bias=False, ignore_index=-100, reduction="mean", label_smoothing=0.0, device=None, dtype=None
+        self,
+        in_features,
+        num_classes,
+        bias=False,
+        ignore_index=None,
+        reduction="mean",
+        label_smoothing=0.0,
+        device=None,
+        dtype=None,
+        *,
+        out_features=(),
+        weight=None,
+        options=None,
     ):
         super().__init__()
-        self.linear = Linear(in_features, num_classes, bias, device, dtype)
-        self.ignore_index, self.reduction = _WHOLE("ignore_index", ignore_index), _reduced("reduction", reduction)
-        self.label_smoothing = _check.probability("label_smoothing", label_smoothing)
+        self.num_classes, self.out_features = _check.positive("num_classes", num_classes), _check.shape("out_features", out_features)
+        if _optional("weight", weight) is not None and weight.shape != (self.num_classes,):
+            raise ArgumentError(f"argument 'weight' is {list(weight.shape)}\n help: give one weight for each of {self.num_classes} classes")
+        self.register_buffer("weight", weight)
+        self.linear = Linear(in_features, math.prod(self.out_features, start=self.num_classes), bias, device, dtype)
+        self.ignore_index, self.reduction = None if ignore_index is None else _WHOLE("ignore_index", ignore_index), _reduced("reduction", reduction)
+        self.label_smoothing, self.options = _check.probability("label_smoothing", label_smoothing), options
 
     def forward(self, input, target):
-        """``[.., in_features]`` and classes ``[..]``."""
-        _check.tensor("input", input), _check.tensor("target", target)
-        if input.ndim == 0 or input.shape[:-1] != target.shape:
+        """``[.., in_features]`` and classes ``[..]``, or, with ``out_features``, ``[n, in_features]`` and classes ``[n, *out_features]``. Or probabilities of classes."""
+        settings = dict(weight=self.weight, reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing)
+        lead = _check.tensor("input", input).shape[:-1]
+        rows = len(lead) > 1 and not self.out_features
+        if _check.tensor("target", target).is_floating_point():
+            if rows:
+                target = target.reshape(-1, target.shape[-1] if target.ndim else 1)
+        elif input.ndim == 0 or lead + self.out_features != target.shape:
             raise ArgumentError(
                 f"arguments 'input' {list(input.shape)} and 'target' {list(target.shape)}\n help: give one class for each input"
             )
-        flat, target = input.reshape(-1, input.shape[-1]), target.reshape(-1)
-        settings = (self.ignore_index, "none" if self.reduction == "none" else self.reduction, self.label_smoothing)
-        loss = _nn.linear_cross_entropy(flat, self.linear.weight, self.linear.bias, target, *settings)
-        return loss.reshape(input.shape[:-1]) if self.reduction == "none" else loss
+        elif rows:
+            target = target.reshape(-1)
+        weight = self.linear.weight.reshape(self.num_classes, *self.out_features, self.linear.in_features)
+        flat = input.reshape(-1, input.shape[-1]) if rows else input
+        loss = F.linear_cross_entropy(flat, weight, target, linear_bias=self.linear.bias, **settings)
+        return loss.reshape(lead) if rows and self.reduction == "none" else loss

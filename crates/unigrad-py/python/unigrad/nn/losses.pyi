@@ -528,12 +528,15 @@ class LinearCrossEntropyLoss(Module):
     >>> loss = ug.nn.LinearCrossEntropyLoss(4, 10)
     >>> loss(ug.randn(2, 4), ug.tensor([1, 9])).shape
     ()"""
+    num_classes: builtins.int
+    out_features: Sequence[Any]
     linear: Any
-    ignore_index: builtins.int
+    ignore_index: Any
     reduction: builtins.str
     label_smoothing: builtins.float
-    def __init__(self, in_features: builtins.int, num_classes: builtins.int, bias: builtins.bool=False, ignore_index: builtins.int=-100, reduction: builtins.str='mean', label_smoothing: builtins.float=0.0, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None) -> None: ...
+    options: Any
+    def __init__(self, in_features: builtins.int, num_classes: builtins.int, bias: builtins.bool=False, ignore_index: Any=None, reduction: builtins.str='mean', label_smoothing: builtins.float=0.0, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, *, out_features: Sequence[Any]=..., weight: Tensor | None=None, options: Any=None) -> None: ...
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        """``[.., in_features]`` and classes ``[..]``."""
+        """``[.., in_features]`` and classes ``[..]``, or, with ``out_features``, ``[n, in_features]`` and classes ``[n, *out_features]``. Or probabilities of classes."""
         ...
     def __call__(self, input: Tensor, target: Tensor) -> Tensor: ...

@@ -39,6 +39,43 @@ def _plain(name, value, default):
     return value
 
 
+# What L-BFGS keeps for all parameters together: lists by PyTorch's names, and single vectors.
+_LISTS, _VECTORS = ("old_dirs", "old_stps", "ro"), ("d", "prev_flat_grad")
+
+
+def _memory(tensors, steps):
+    """The memory of L-BFGS in PyTorch's form: the state of the first parameter."""
+    own = {"step": tensor(float(steps)), "n_iter": tensors["n_iter"].item(), "func_evals": tensors["func_evals"].item(), "H_diag": tensors["h_diag"]}
+    if "d" in tensors:
+        own.update({name: tensors[name] for name in _VECTORS}, t=tensors["t"].item())
+    for name in _LISTS:
+        own[name] = [tensors[f"{name}.{at}"] for at in range(sum(key.startswith("ro.") for key in tensors))]
+    return {0: own}
+
+
+def _remembered(saved, param):
+    """What ``_memory`` or PyTorch gave, as the crates have it, and the steps."""
+    from ..nn.module import _tensor_of
+
+    def read(value, dtype):
+        value = value if isinstance(value, Tensor) else tensor(value) if isinstance(value, (int, float)) else _tensor_of(value)
+        return value.detach().to("cpu", dtype)
+
+    missing = [name for name in ("n_iter", "func_evals", *_LISTS) if name not in saved]
+    if missing:
+        raise StateDictError(f"`{missing[0]}` is missing in the state\n help: load the state of the same kind of optimizer")
+    given = {"n_iter": read(saved["n_iter"], "uint64"), "func_evals": read(saved["func_evals"], "uint64")}
+    # PyTorch has a number in some versions, a tensor in others; and none after an iteration without a direction.
+    given["h_diag"] = read(saved.get("H_diag", 1.0), "float64").reshape(())
+    if saved.get("d") is not None and saved.get("prev_flat_grad") is not None:
+        given.update({name: read(saved[name], param.dtype) for name in _VECTORS}, t=read(saved.get("t", 1.0), "float64").reshape(()))
+    for name in _LISTS:
+        for at, value in enumerate(saved[name] or ()):
+            given[f"{name}.{at}"] = read(value, "float64").reshape(()) if name == "ro" else read(value, param.dtype)
+    steps = saved.get("step", 1)
+    return given, int(steps.item() if hasattr(steps, "item") else steps)
+
+
 class Optimizer:
     """What all optimizers are: ``step()``, ``zero_grad()``, ``param_groups``, ``state_dict()``.
 
@@ -221,6 +258,8 @@ class Optimizer:
     def state_dict(self):
         """State and settings, in PyTorch's form: ``{"state": {0: {"step": .., ..}}, "param_groups": [..]}``."""
         tensors, steps = self._inner.state()
+        if self._inner.needs_closure() and "n_iter" in tensors:
+            return {"state": _memory(tensors, steps) if steps else {}, "param_groups": self._numbered_groups()}
         state, extra = {}, {}
         for name, value in tensors.items():
             kind, _, rest = name.partition(".")
@@ -242,16 +281,19 @@ class Optimizer:
                     state[number][own] = value
         else:
             state = {}
+        made = {"state": state, "param_groups": self._numbered_groups()}
+        if extra and steps:
+            made["numbers"] = extra
+        return made
+
+    def _numbered_groups(self):
         groups, start = [], 0
         for group in self.param_groups:
             own = {name: value for name, value in group.items() if name != "params"}
             own["params"] = list(range(start, start + len(group["params"])))
             start += len(group["params"])
             groups.append(own)
-        made = {"state": state, "param_groups": groups}
-        if extra and steps:
-            made["numbers"] = extra
-        return made
+        return groups
 
     def load_state_dict(self, state_dict):
         """Continues from a ``state_dict``, of this library or of PyTorch. Nothing changes unless it fits."""
@@ -267,6 +309,14 @@ class Optimizer:
                 raise StateDictError(f"group {at}: {counts}\n help: make the optimizer with the same parameters")
             order += saved["params"]
         tensors, _ = self._inner.state()
+        if self._inner.needs_closure() and "n_iter" in tensors:
+            given, steps = _remembered(state[order[0]], self.param_groups[0]["params"][0]) if order and state.get(order[0]) else (None, 0)
+            self._take_settings(groups)
+            # Made anew: no other setting than its rate may change.
+            self._remake()
+            if given:
+                self._inner.load_state(given, steps)
+            return
         given, steps = {}, 0
         for at, number in enumerate(order):
             for name, value in state.get(number, {}).items():
@@ -300,12 +350,15 @@ class Optimizer:
                 value = _tensor_of(value)
             given[name] = value.cast(own.dtype)
         given = {name: value for name, value in given.items() if name in tensors}
+        self._take_settings(groups)
+        self._update_settings()
+        self._inner.load_state(given, steps)
+
+    def _take_settings(self, groups):
         for own, saved in zip(self.param_groups, groups):
             for name, value in saved.items():
                 if name != "params" and (name in self.defaults or name == "initial_lr"):
                     own[name] = tuple(value) if isinstance(value, list) else value
-        self._update_settings()
-        self._inner.load_state(given, steps)
 
     def __getstate__(self):
         state = {name: value for name, value in self.__dict__.items() if name not in ("_inner", "_seen", "_step_hooks")}

@@ -69,6 +69,7 @@ from unigrad.nn.functional.losses import hinge_embedding_loss as hinge_embedding
 from unigrad.nn.functional.losses import huber_loss as huber_loss
 from unigrad.nn.functional.losses import kl_div as kl_div
 from unigrad.nn.functional.losses import l1_loss as l1_loss
+from unigrad.nn.functional.losses import linear_cross_entropy as linear_cross_entropy
 from unigrad.nn.functional.losses import margin_ranking_loss as margin_ranking_loss
 from unigrad.nn.functional.losses import mse_loss as mse_loss
 from unigrad.nn.functional.losses import multi_margin_loss as multi_margin_loss

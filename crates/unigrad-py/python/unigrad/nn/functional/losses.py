@@ -6,11 +6,12 @@ from ... import _check
 from ..._check import tensor as _tensor
 from ..._errors import ArgumentError
 from ..._unigrad import Tensor, triu_indices
+from .layers import linear
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cosine_similarity", "cross_entropy",
     "ctc_loss", "dice_loss", "focal_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss",
-    "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
+    "linear_cross_entropy", "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
     "pairwise_distance", "pdist", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]  # fmt: skip
@@ -85,6 +86,27 @@ def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-1
     return _tensor("input", input).cross_entropy(
         target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
     )
+
+
+def linear_cross_entropy(
+    input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None
+):
+    """The cross-entropy of the logits of a linear map: ``linear_weight`` is ``[classes, .., in_features]``. ``options`` is taken and changes nothing.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.linear_cross_entropy(ug.ones(2, 4), ug.zeros(3, 4), ug.tensor([0, 2]))
+    tensor(1.0986)
+    """
+    input, linear_weight = _tensor("input", input), _tensor("linear_weight", linear_weight)
+    if input.ndim == 0 or linear_weight.ndim < 2:
+        raise ArgumentError(
+            f"arguments 'input' {list(input.shape)} and 'linear_weight' {list(linear_weight.shape)}\n help: give `[n, in_features]` and `[classes, in_features]`"
+        )
+    flat = linear_weight.reshape(-1, linear_weight.shape[-1])
+    bias = None if linear_bias is None else _tensor("linear_bias", linear_bias).reshape(-1)
+    logits = linear(input, flat, bias).reshape(*input.shape[:-1], *linear_weight.shape[:-1])
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):

@@ -43,6 +43,13 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None=None, siz
     >>> ug.nn.functional.cross_entropy(ug.zeros(3, 4), ug.tensor([0, 1, 3]))
     tensor(1.3863)"""
     ...
+def linear_cross_entropy(input: Tensor, linear_weight: Any, target: Tensor, *, linear_bias: Any=None, weight: Tensor | None=None, reduction: builtins.str='mean', ignore_index: Any=None, label_smoothing: builtins.float=0.0, options: Any=None) -> Tensor:
+    """The cross-entropy of the logits of a linear map: ``linear_weight`` is ``[classes, .., in_features]``. ``options`` is taken and changes nothing.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.linear_cross_entropy(ug.ones(2, 4), ug.zeros(3, 4), ug.tensor([0, 2]))
+    tensor(1.0986)"""
+    ...
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None=None, size_average: builtins.bool | None=None, ignore_index: builtins.int=-100, reduce: builtins.bool | None=None, reduction: builtins.str='mean') -> Tensor:
     """Negative log-likelihood of log-probabilities ``[n, classes, ..]``; the target is the index of a class.
 

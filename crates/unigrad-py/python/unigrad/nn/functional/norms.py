@@ -15,6 +15,9 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
     >>> ug.nn.functional.batch_norm(ug.rand(4, 3), ug.zeros(3), ug.ones(3)).shape
     (4, 3)
     """
+    if _tensor("input", input).ndim == 1 and input.numel() == 0:
+        # Nothing to normalize: PyTorch takes it whatever its axes are.
+        return input.clone()
     if not training and (running_mean is None or running_var is None):
         raise ArgumentError("argument 'running_mean' or 'running_var' is None in use\n help: give both, or `training=True`")
     return _nn.batch_norm(_tensor("input", input), running_mean, running_var, weight, bias, None, training, momentum, eps)
@@ -79,7 +82,11 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     >>> ug.nn.functional.local_response_norm(ug.ones(1, 4, 2, 2), 3).shape
     (1, 4, 2, 2)
     """
-    return _tensor("input", input).local_response_norm(_check.positive("size", size), alpha, beta, k)
+    size = _check.positive("size", size)
+    if _tensor("input", input).ndim > 2 and input.numel() == 0:
+        # Nothing to compute: integers stay what they are.
+        return input
+    return input.local_response_norm(size, alpha, beta, k)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):

@@ -4,6 +4,7 @@ import math
 
 from ... import _check
 from ..._check import tensor as _tensor
+from ..._unigrad import uint8
 
 __all__ = ["affine_grid", "channel_shuffle", "grid_sample", "interpolate", "pad", "pixel_shuffle", "pixel_unshuffle", "upsample"]
 
@@ -16,6 +17,16 @@ def pad(input, pad, mode="constant", value=None):
     tensor([0., 1., 1., 0.])
     """
     return _tensor("input", input).pad(pad, mode, value)
+
+
+def _bytes_between(input, size, scale_factor, mode, align_corners, antialias):
+    """Pictures of bytes: rows, then columns, each rounded and within 0 to 255, as PyTorch does it."""
+    for axis in (1, 0):
+        # The other axis stays what it is.
+        sizes = None if size is None else [wanted if at == axis else own for at, (wanted, own) in enumerate(zip(size, input.shape[2:]))]
+        factors = None if scale_factor is None else [factor if at == axis else 1.0 for at, factor in enumerate(scale_factor)]
+        input = (input.float().interpolate(sizes, factors, mode, align_corners, antialias) + 0.5).floor().clamp(0, 255).to(uint8)
+    return input
 
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
@@ -33,6 +44,8 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         scale_factor = (_check.number("scale_factor", scale_factor),) * max(n, 1)
     if recompute_scale_factor and scale_factor is not None:
         size, scale_factor = [math.floor(s * f) for s, f in zip(input.shape[2:], scale_factor)], None
+    if input.dtype == uint8 and mode in ("bilinear", "bicubic") and n == 2:
+        return _bytes_between(input, size, scale_factor, mode, align_corners, antialias)
     return input.interpolate(size, scale_factor, mode, align_corners, antialias)
 
 

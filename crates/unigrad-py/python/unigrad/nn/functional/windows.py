@@ -18,7 +18,7 @@ def _convolution(n):
     op = getattr(Tensor, name)
 
     def function(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
-        return op(_tensor("input", input), weight, bias, stride, padding, dilation, groups)
+        return op(_tensor("input", input), weight, bias, stride, padding, dilation, _check.positive("groups", groups))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (op.__doc__ or "").strip()
@@ -30,7 +30,7 @@ def _transposed(n):
     op = getattr(Tensor, name)
 
     def function(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
-        return op(_tensor("input", input), weight, bias, stride, padding, output_padding, groups, dilation)
+        return op(_tensor("input", input), weight, bias, stride, padding, output_padding, _check.positive("groups", groups), dilation)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (op.__doc__ or "").strip()
