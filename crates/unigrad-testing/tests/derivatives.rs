@@ -14,7 +14,7 @@ fn check(test: &str, golden: &str) {
         let step = match Share::of(&device) {
             Share::All => 1,
             Share::Some | Share::Few => 96,
-            Share::Least => 192,
+            Share::Least | Share::Thin => 192,
         };
         let wide = without_f64(&device).is_none();
         for (i, case) in cases.iter().enumerate().step_by(step) {
