@@ -68,15 +68,17 @@ cargo xtask tidy
     Checks the invariants of ARCHITECTURE.md. They are tests too: `cargo test -p xtask`.";
 
 fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // Cargo's runner in `test`: what it starts has the environment that it is given.
+    if let Some(("record", command)) = arguments.split_first().map(|(task, rest)| (task.as_str(), rest)) {
+        return test::record(command);
+    }
     // Cargo runs this with the tests' small stacks (`.cargo/config.toml`); the compilers that are started from here need theirs.
     // SAFETY: no other thread is there yet that could read the environment.
     unsafe { std::env::remove_var("RUST_MIN_STACK") };
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
         Some("fuzz") => fuzz::run(&arguments[1..]),
         Some("test") => test::run(&arguments[1..]),
-        // Cargo's runner in `test`.
-        Some("record") => test::record(&arguments[1..]),
         Some("compile-kernels") => kernels::run(&arguments[1..]),
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),
         Some("array-api") => array_api::run(&arguments[1..]),

@@ -9,6 +9,7 @@
 use crate::{cases::Case, run::Variant};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::hash::{Hash, Hasher};
+use unigrad_device::Info;
 use unigrad_tensor::{DType, Device};
 
 /// Of the cases that have a variant, one in this many runs.
@@ -57,12 +58,16 @@ pub fn compiles_slowly(device: &Device) -> bool {
     info.software && !["cpu", crate::INTERPRETER].contains(&info.backend) && !full()
 }
 
-/// These devices without PoCL, whose kernels take longest of all to be compiled, if another one's are compiled like them: for tests of what all devices
+/// Whether it is PoCL, whose kernels take longest of all to be compiled; never if all of the tests was asked for.
+fn is_slowest(info: &Info) -> bool {
+    info.software && info.version.contains("PoCL") && !full()
+}
+
+/// These devices without PoCL, if another one's are compiled like them: for tests of what all devices
 /// have in common, above their kernels. Never if all of the tests was asked for, or a device by name.
 pub fn without_slowest(mut devices: Vec<Device>) -> Vec<Device> {
-    let is_pocl = |device: &Device| compiles_slowly(device) && device.backend() == "opencl";
-    if crate::named().is_none() && devices.iter().any(|device| compiles_slowly(device) && !is_pocl(device)) {
-        devices.retain(|device| !is_pocl(device));
+    if crate::named().is_none() && devices.iter().any(|device| compiles_slowly(device) && !is_slowest(&device.info())) {
+        devices.retain(|device| !is_slowest(&device.info()));
     }
     devices
 }
@@ -80,7 +85,7 @@ impl Share {
             (true, backend, _) if backend != crate::INTERPRETER && std::env::var(SHARE).is_ok_and(|value| value == FEW) => Share::Few,
             // It compiles nothing.
             (false, ..) | (_, crate::INTERPRETER, _) => Share::All,
-            (true, "opencl", 0) => Share::Thin,
+            (true, _, 0) if is_slowest(&info) => Share::Thin,
             (true, _, 0) => Share::Some,
             (true, ..) => Share::Least,
         }

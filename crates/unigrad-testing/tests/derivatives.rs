@@ -1,5 +1,6 @@
 //! First and second derivatives at PyTorch's own samples and at special points, on every device; gradients with respect to any node of random
 //! graphs. `UNIGRAD_OP=norm` runs the cases of one op.
+//! Runs beside other programs: its seconds are printed.
 
 use unigrad_tensor::{DType, Tensor, registry};
 use unigrad_testing::{Values, cases, derivatives, fast_devices, fuzz, on_slow_devices, oracle, share::Share, without_f64};

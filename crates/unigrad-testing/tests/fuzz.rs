@@ -1,4 +1,5 @@
 //! Random graphs, on every device and every tier of the CPU. `UNIGRAD_FUZZ=100000` runs that many, `UNIGRAD_FUZZ_SEED=17` runs one and prints it.
+//! Runs beside other programs: its seconds are printed, and end it long after they should.
 
 use std::time::{Duration, Instant};
 use unigrad_tensor::Device;

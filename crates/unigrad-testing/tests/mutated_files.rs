@@ -1,6 +1,6 @@
 //! Files of tensors with changes drawn by a generator: `.pt` (zip and older), NPZ, NPY, safetensors, an index with its parts, checkpoints. Each is read, or refused with
 //! a remedy, without a panic, in a thread of little stack, in bounded memory and time. `UNIGRAD_FUZZ=20000` runs that many in all,
-//! `UNIGRAD_FUZZ_SEED=17` others.
+//! `UNIGRAD_FUZZ_SEED=17` others. Runs beside other programs: ten seconds are a hundred times what an input takes.
 
 #[path = "../src/bin/fuzz/memory.rs"]
 mod memory;

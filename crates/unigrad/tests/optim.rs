@@ -1,4 +1,5 @@
 //! Optimizers: the same numbers as PyTorch's formulas, one evaluation a step, and exact continuation.
+//! Runs beside other programs: its seconds are printed.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use unigrad::{

@@ -1,5 +1,6 @@
 //! Optimizers that need norms, rows or products, and what is done to gradients: the numbers of `goldens/optim_more.json` (PyTorch's, and reference codes'
 //! written in NumPy by `scripts/golden_optim_more.py`), on every device of this machine.
+//! Runs beside other programs: its seconds are printed.
 
 use serde_json::Value;
 use unigrad::{

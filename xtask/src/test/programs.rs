@@ -2,7 +2,7 @@
 //!
 //! In: what `cargo test` would run, as cargo starts it ([`record`] is its runner). Out: the output of each program, whole, as it ends.
 //! Always: each has the folder, arguments and variables that cargo gives it. A program that measures time ([`measures`]) runs when no other one does,
-//! after all others. Programs of documentation are run at once, for they are gone when cargo has ended.
+//! after all others, if it does not say that it [runs beside others](BESIDE). Programs of documentation are run at once, for they are gone when cargo has ended.
 //! Never: loses what a program printed: if it fails, what it wrote to the error stream is part of its output.
 
 use std::{
@@ -72,18 +72,18 @@ fn recorded(command: &[String]) -> Result<ExitCode, String> {
 
 /// A program as cargo would start it.
 #[derive(Debug)]
-struct Program {
+struct TestProgram {
     path: PathBuf,
     arguments: Vec<String>,
     folder: PathBuf,
     variables: Vec<(String, String)>,
 }
 
-impl Program {
-    fn read(line: &str) -> Option<Program> {
+impl TestProgram {
+    fn read(line: &str) -> Option<TestProgram> {
         let value: serde_json::Value = serde_json::from_str(line).ok()?;
         let text = |value: &serde_json::Value| Some(value.as_str()?.to_owned());
-        Some(Program {
+        Some(TestProgram {
             path: text(&value["program"])?.into(),
             arguments: value["arguments"].as_array()?.iter().map(text).collect::<Option<_>>()?,
             folder: text(&value["folder"])?.into(),
@@ -132,9 +132,14 @@ impl Program {
     }
 }
 
+/// What a source says that looks at a clock and is not moved by what runs beside it.
+const BESIDE: &str = "Runs beside other programs: ";
+
 /// Whether a source with tests looks at a clock.
 fn measures(text: &str) -> bool {
-    (text.contains("#[test]") || text.contains("fn main")) && (text.contains(".elapsed()") || text.contains("CLOCK_"))
+    !text.contains(BESIDE)
+        && (text.contains("#[test]") || text.contains("fn main"))
+        && (text.contains(".elapsed()") || text.contains("CLOCK_"))
 }
 
 /// What a program did.
@@ -154,11 +159,11 @@ pub(super) fn run(file: &Path, mut read: impl FnMut(Ended)) -> Result<(), String
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(format!("{}: {error}", file.display())),
     };
-    let programs: Vec<Program> = text
+    let programs: Vec<TestProgram> = text
         .lines()
-        .map(|line| Program::read(line).ok_or_else(|| format!("{}: not a program: {line}", file.display())))
+        .map(|line| TestProgram::read(line).ok_or_else(|| format!("{}: not a program: {line}", file.display())))
         .collect::<Result<_, _>>()?;
-    let (measuring, others): (Vec<Program>, Vec<Program>) = programs.into_iter().partition(Program::measures);
+    let (measuring, others): (Vec<TestProgram>, Vec<TestProgram>) = programs.into_iter().partition(TestProgram::measures);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     for (programs, at_a_time) in [(others, cores.clamp(1, MOST)), (measuring, 1)] {
         let left = Mutex::new(VecDeque::from(programs));
@@ -168,10 +173,13 @@ pub(super) fn run(file: &Path, mut read: impl FnMut(Ended)) -> Result<(), String
                 let (left, give) = (&left, give.clone());
                 scope.spawn(move || {
                     while let Some(program) = { left.lock().unwrap_or_else(PoisonError::into_inner).pop_front() } {
-                        eprintln!("     Running {} of {}", program.name(), program.folder.display());
+                        // Whole lines: the results go to the other stream.
+                        let line = format!("     Running {} of {}\n", program.name(), program.folder.display());
+                        eprint!("{line}");
                         let begin = std::time::Instant::now();
                         let ended = program.run();
-                        eprintln!("       Ended {} after {:.1} s", program.name(), begin.elapsed().as_secs_f64());
+                        let line = format!("       Ended {} after {:.1} s\n", program.name(), begin.elapsed().as_secs_f64());
+                        eprint!("{line}");
                         // The other end is there as long as this thread is.
                         _ = give.send(ended);
                     }
@@ -200,7 +208,7 @@ mod tests {
         assert!(measures("#[test]\nfn a() { begin.elapsed(); }"));
         assert!(!measures("fn a() { begin.elapsed(); }"));
         assert!(!measures("#[test]\nfn a() {}"));
-        let of = |folder: &str, name: &str| Program {
+        let of = |folder: &str, name: &str| TestProgram {
             path: source::root().join(format!("target/debug/deps/{name}-0123")),
             arguments: Vec::new(),
             folder: source::root().join(folder),
@@ -209,6 +217,7 @@ mod tests {
         assert!(of("crates/unigrad-testing", "linear").measures());
         assert!(of("crates/unigrad-testing", "recording").measures());
         assert!(!of("crates/unigrad-testing", "ops").measures());
+        assert!(!of("crates/unigrad-testing", "fuzz").measures(), "it says so");
         assert_eq!(of("crates/unigrad-gpu", "unigrad_gpu").sources(), source::rust_files(&source::root().join("crates/unigrad-gpu/src")));
     }
 
