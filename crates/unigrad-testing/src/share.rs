@@ -112,11 +112,20 @@ impl Share {
             Share::Few | Share::Least | Share::Thin => usize::MAX,
         };
         let mut chosen = FxHashSet::default();
-        for (key, having) in having {
+        let mut ops: FxHashMap<Variant, Vec<&str>> = FxHashMap::default();
+        having.keys().for_each(|(op, variant)| ops.entry(*variant).or_default().push(op));
+        ops.values_mut().for_each(|ops| ops.sort_unstable());
+        let with_base: FxHashSet<&str> = having.keys().filter(|(_, variant)| is_base(*variant)).map(|(op, _)| *op).collect();
+        // Of the ops that have a variant, one in so many, and one at least.
+        let is_turn = |(op, variant): (&str, Variant)| {
+            let ops = &ops[&variant];
+            ops.iter().position(|other| *other == op).is_some_and(|at| at % VARIANTS == position(&variant) % VARIANTS.min(ops.len()))
+        };
+        for (key, having) in having.iter().map(|(key, having)| (*key, having)) {
             let first = position(&key);
             let is_left = match self {
                 Share::Few => !is_base(key.1),
-                Share::Thin => !is_base(key.1) && !first.is_multiple_of(VARIANTS),
+                Share::Thin => !is_base(key.1) && with_base.contains(key.0) && !is_turn(key),
                 Share::All | Share::Some | Share::Least => false,
             };
             if is_left {
