@@ -160,6 +160,8 @@ fn cargo_test(choice: &Choice) -> Result<(Tally, Places, Output), String> {
     let mut results =
         Results { verbose: choice.verbose, tally: Tally::default(), places: Places::default(), output: Output::new(choice.verbose) };
     let file = std::env::temp_dir().join(format!("unigrad-test-programs-{}", std::process::id()));
+    // Lines are added to it: those of a process that had this number and was stopped are not this one's.
+    _ = std::fs::remove_file(&file);
     let programs = cfg!(unix).then_some(&*file);
     let mut child = choice.command(programs)?.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
     if let Some(stdout) = child.stdout.take() {
