@@ -51,6 +51,8 @@ impl<R: Rule> Optimizer<R> {
             lr_factor: self.lr_factor,
             treatments: self.treatments,
             max_norm: self.max_norm,
+            ascending: self.ascending,
+            missed: self.missed,
             settings: self.settings,
         };
         optimizer.reset_state()?;

@@ -24,6 +24,7 @@ mod lars;
 mod lbfgs;
 mod lion;
 mod lookahead;
+mod missed;
 mod muon;
 mod nadam;
 mod optimize;

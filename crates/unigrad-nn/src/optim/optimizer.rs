@@ -5,6 +5,7 @@
 
 use super::{
     gradients::Treatment,
+    missed::Missed,
     rule::{Group, Rule},
     ruled::Ruled,
 };
@@ -49,6 +50,9 @@ pub struct Optimizer<R> {
     pub(super) treatments: Vec<Treatment>,
     /// The greatest norm of a row of a parameter after a step.
     pub(super) max_norm: Option<f64>,
+    /// Groups whose steps go up.
+    pub(super) ascending: Vec<usize>,
+    pub(super) missed: Missed,
     /// How often a setting has changed: a step that was recorded ([`unigrad_tensor::replay`]) is recorded again then.
     pub(super) settings: Arc<AtomicU64>,
 }
@@ -127,6 +131,8 @@ impl<R: Rule> Optimizer<R> {
             lr_factor: 1.0,
             treatments,
             max_norm: None,
+            ascending: Vec::new(),
+            missed: Missed::default(),
             settings: Arc::default(),
         };
         optimizer.reset_state()?;
@@ -216,7 +222,8 @@ impl<R: Rule> Optimizer<R> {
     /// # Ok::<(), unigrad::Error>(())
     /// ```
     pub fn join(mut self, other: Optimizer<R>) -> Result<Self> {
-        let own = self.own_rules.len();
+        let (own, n) = (self.own_rules.len(), self.groups.len());
+        self.ascending.extend(other.ascending.iter().map(|group| n + group));
         let theirs = other.rule_of.iter().map(|of| Some(of.map_or(own, |of| own + 1 + of)));
         self.rule_of.extend(theirs);
         self.groups.extend(other.groups);
@@ -304,6 +311,20 @@ impl<R: Rule> Optimizer<R> {
             _ => self.rule = Ruled::new(rule),
         }
         self.changed();
+        Ok(())
+    }
+
+    /// Whether one group's steps go up what is differentiated, not down. An error if there is no such group.
+    pub fn set_maximize(&mut self, group: usize, maximize: bool) -> Result<()> {
+        let n = self.groups.len();
+        if group >= n {
+            return Err(Error::argument(format!("group {group} of {n} groups"), "groups are counted from 0"));
+        }
+        if self.ascending.contains(&group) != maximize {
+            self.ascending.retain(|own| *own != group);
+            self.ascending.extend(maximize.then_some(group));
+            self.changed();
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! Always: loading and moving checks everything before it changes anything.
 
 use super::{
+    missed::Missed,
     optimizer::{KeptNumbers, Optimizer},
     rule::{Rule, state_dtype},
 };
@@ -112,13 +113,18 @@ impl<R: Rule> Optimizer<R> {
 
     /// State on the host, for a file; [`Optimizer::n_steps`] belongs to it.
     pub fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
-        module::to_host(&self.named_state())
+        let mut state = module::to_host(&self.named_state())?;
+        self.missed.save(self.state.len(), self.n_steps(), &mut state);
+        Ok(state)
     }
 
     /// Continues from a saved state.
     pub fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
         let steps = i64::try_from(n_steps).map_err(|_| Error::argument(format!("{n_steps} steps"), "a count below 2^63"))?;
-        module::load(&self.named_state(), state, "the optimizer's state")?;
+        let mut state = state.clone();
+        let missed = Missed::load(self.state.len(), &mut state)?;
+        module::load(&self.named_state(), &state, "the optimizer's state")?;
+        self.missed = missed;
         for counter in &self.counters {
             counter.assign(&Tensor::from_slice(&[steps], (), &counter.device()?))?;
         }

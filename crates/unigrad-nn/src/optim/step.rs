@@ -147,6 +147,11 @@ impl<R: Rule> Optimizer<R> {
 
     fn assign_and_evaluate(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
         eval::depends_on(&self.settings);
+        if !self.missed.is_empty() || gradients.iter().any(Option::is_none) {
+            // Asks for what is known of steps that the device may have undone.
+            let taken = self.n_steps();
+            self.missed.note(gradients.iter().map(Option::is_some), taken);
+        }
         let changed = no_grad(|| -> Result<Vec<Tensor>> {
             let finite = guard.map(|loss| match loss.isfinite() {
                 finite if finite.rank() == 0 => finite,
@@ -163,22 +168,28 @@ impl<R: Rule> Optimizer<R> {
             if !self.treatments.is_empty() {
                 gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
             }
-            let mut gradients = gradients.into_iter();
+            let taken = self.n_steps.steps.load(Ordering::Relaxed);
+            let mut gradients = gradients.into_iter().enumerate();
             let mut state = self.state.iter();
             for (group_at, group) in self.groups.iter().enumerate() {
                 let rule = self.rule_at(group_at);
                 rule.ready()?;
+                let ascends = self.ascending.contains(&group_at);
+                // What is kept from step to step is one number for all parameters, and counts the steps of all.
+                let counts_alone = !self.missed.is_empty() && rule.numbers().is_empty();
                 let weight_decay = group.weight_decay.unwrap_or_else(|| rule.weight_decay());
                 let lr = group.lr * self.lr_factor;
-                // One node for all parameters of a type: the plan then has one slot for each number.
-                let mut scalars: Vec<((DType, u32), Vec<Tensor>)> = Vec::new();
+                // One node for all parameters of a type that have missed as many steps: the plan then has one slot for each number.
+                let mut scalars: Vec<((DType, u32, u64), Vec<Tensor>)> = Vec::new();
                 // One update for all parameters of a type and shape: each parameter's is then one node.
                 let mut updates = rule.updates();
                 for parameter in &group.parameters {
-                    let (gradient, state) = (gradients.next().flatten(), state.next());
-                    let (Some(gradient), Some(state)) = (gradient, state) else { continue };
+                    let (Some((at, gradient)), Some(state)) = (gradients.next(), state.next()) else { continue };
+                    let Some(gradient) = gradient else { continue };
+                    let gradient = if ascends { gradient.neg() } else { gradient };
                     let dtype = state_dtype(parameter.dtype());
-                    let key = (dtype, parameter.device_id());
+                    let missed = if counts_alone { self.missed.of(at, taken) } else { 0 };
+                    let key = (dtype, parameter.device_id(), missed);
                     if !scalars.iter().any(|(k, _)| *k == key) {
                         let device = parameter.device()?;
                         let at = steps.iter().position(|step| step.device_id() == key.1);
@@ -186,7 +197,10 @@ impl<R: Rule> Optimizer<R> {
                             at.ok_or_else(|| Error::argument("a parameter has moved to another device", "let the optimizer `follow` it"))?;
                         let kept = self.numbers.iter().find(|kept| (kept.group, kept.dtype, kept.device) == (group_at, dtype, at));
                         let before: Vec<Tensor> = kept.map_or(Vec::new(), |kept| kept.values.iter().map(Tensor::detach).collect());
-                        let numbers = StepNumbers { step: steps[at].cast(dtype), lr, weight_decay, numbers: &before, device: &device };
+                        let mut numbers = StepNumbers { step: steps[at].cast(dtype), lr, weight_decay, numbers: &before, device: &device };
+                        if missed > 0 {
+                            numbers.step = &numbers.step - numbers.number(missed as f64);
+                        }
                         scalars.push((key, rule.scalars(&numbers)));
                         if let Some(kept) = kept {
                             for ((old, now), new) in kept.values.iter().zip(&before).zip(rule.next_numbers(&numbers)) {

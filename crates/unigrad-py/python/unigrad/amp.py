@@ -93,6 +93,11 @@ class GradScaler:
     def _optimizer(self, optimizer):
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"argument 'optimizer': an optimizer is wanted, not {_check._kind(optimizer)}")
+        if optimizer._inner is None:
+            raise TypeError(
+                f"argument 'optimizer': one of `unigrad.optim` is wanted, not {_check._kind(optimizer)}, whose `step` is its own\n"
+                " help: scale the loss and divide the gradients in the loop"
+            )
         optimizer._update_settings()
         return optimizer._inner
 
@@ -103,8 +108,10 @@ class GradScaler:
 
     def step(self, optimizer):
         """A step with the gradients divided by the scale; none if one of them is not finite. Adapts the scale."""
-        inner = self._optimizer(optimizer)
-        self._inner.step(inner) if self._enabled else inner.step()
+        if not self._enabled and isinstance(optimizer, Optimizer):
+            optimizer.step()
+            return
+        self._inner.step(self._optimizer(optimizer))
 
     def update(self, new_scale=None):
         """Nothing: ``step`` adapts the scale, on the device."""

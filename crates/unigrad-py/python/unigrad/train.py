@@ -266,6 +266,9 @@ class _Stepper(Callback):
     def load_state_dict(self, state):
         if "scheduler" in state:
             self.scheduler.load_state_dict(json.loads(state["scheduler"]))
+            # The rates are those of the optimizer's groups, which a run's files do not have.
+            for group, rate in zip(self.scheduler.optimizer.param_groups, self.scheduler.get_last_lr()):
+                group["lr"] = rate
 
 
 def _is_plain(value):

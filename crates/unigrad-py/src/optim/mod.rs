@@ -83,6 +83,11 @@ impl PyOptimizer {
         py.released(|| self.lock()?.set(group, settings)).or_raise(py)
     }
 
+    /// Whether a group's steps go up, from the next one on.
+    fn set_maximize(&self, py: Python<'_>, group: usize, maximize: bool) -> PyResult<()> {
+        py.released(|| self.lock()?.set_maximize(group, maximize)).or_raise(py)
+    }
+
     /// One step by the gradients that `backward` left.
     fn step(&self, py: Python<'_>) -> PyResult<()> {
         let _here = here(py);

@@ -113,9 +113,10 @@ def test_groups_and_settings():
     with pytest.raises(ValueError, match="lr"):
         optimizer.step()
     optimizer.param_groups[0]["lr"] = 0.5
+    # As in PyTorch a momentum may come and go.
     optimizer.param_groups[1]["momentum"] = 0.0
-    with pytest.raises(ValueError, match="state"):
-        optimizer.step()
+    optimizer.step()
+    assert b.tolist() == [-0.625, -0.625] and c.tolist() == [-1.0]
 
 
 def test_parameters_without_gradients_stay():
@@ -219,8 +220,9 @@ def test_schedules_are_pytorchs(name, kwargs):
         a.step(), b.step()
         rates.append(a.get_last_lr()[0])
     # A state goes on.
-    other = getattr(optim.lr_scheduler, name)(optim.SGD([nn.Parameter(ug.zeros(1))], lr=0.5), **kwargs)
-    other.load_state_dict(a.state_dict())
+    again = optim.SGD([nn.Parameter(ug.zeros(1))], lr=0.5)
+    other = getattr(optim.lr_scheduler, name)(again, **kwargs)
+    again.load_state_dict(ours.state_dict()), other.load_state_dict(a.state_dict())
     a.step(), other.step()
     assert a.get_last_lr() == other.get_last_lr()
 
@@ -259,6 +261,91 @@ def test_plateau():
         assert ours.param_groups[0]["lr"] == theirs.param_groups[0]["lr"]
 
 
+# Two schedulers of one optimizer, and a rate that the loop changes: each step goes on from the rate that is there.
+TOGETHER = {
+    "two": lambda of, one: [of.StepLR(one, 3, 0.5), of.ExponentialLR(one, 0.9)],
+    "cosine and warm-up": lambda of, one: [of.CosineAnnealingLR(one, 9), of.LinearLR(one, 0.1, total_iters=4)],
+    "chained": lambda of, one: [of.ChainedScheduler([of.LinearLR(one, 0.25, total_iters=4), of.CosineAnnealingLR(one, 9)])],
+    "three in turn": lambda of, one: [
+        of.SequentialLR(one, [of.LinearLR(one, 0.1), of.CosineAnnealingLR(one, 6), of.ExponentialLR(one, 0.9)], milestones=[3, 9])
+    ],
+    "one cycle": lambda of, one: [of.OneCycleLR(one, 0.5, total_steps=16)],
+    "one cycle of three phases": lambda of, one: [of.OneCycleLR(one, 0.5, total_steps=16, three_phase=True, base_momentum=0.5)],
+    "cyclic": lambda of, one: [of.CyclicLR(one, 0.1, 0.5, step_size_up=3, mode="exp_range", gamma=0.9, max_momentum=0.95)],
+    "cyclic by a function": lambda of, one: [of.CyclicLR(one, 0.1, 0.5, 3, scale_fn=lambda x: 0.5**x, scale_mode="iterations")],
+    "restarts": lambda of, one: [of.CosineAnnealingWarmRestarts(one, 2, 2, 0.01)],
+}
+
+
+@pytest.mark.parametrize("rule", ["SGD", "AdamW"])
+@pytest.mark.parametrize("made", TOGETHER.values(), ids=TOGETHER)
+@pytest.mark.filterwarnings("ignore")
+def test_schedules_go_together_as_pytorchs(made, rule):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: schedules are compared with it")
+
+    def run(library, parameter, until, saved=None):
+        one = getattr(library, rule)([{"params": [parameter], "lr": 0.25}], lr=0.5)
+        schedules = made(library.lr_scheduler, one)
+        if saved is not None:
+            one.load_state_dict(saved[0])
+            for schedule, state in zip(schedules, saved[1]):
+                schedule.load_state_dict(state)
+        rates = []
+        for step in range(0 if saved is None else 8, until):
+            [schedule.step() for schedule in schedules]
+            if step == 10:
+                one.param_groups[0]["lr"] *= 0.5
+            group = one.param_groups[0]
+            rates.append((float(group["lr"]), *map(float, group.get("betas", (group.get("momentum"),)))))
+        return rates, (one.state_dict(), [schedule.state_dict() for schedule in schedules])
+
+    theirs, _ = run(torch.optim, torch.nn.Parameter(torch.zeros(1)), 15)
+    np.testing.assert_allclose(run(optim, nn.Parameter(ug.zeros(1)), 15)[0], theirs, rtol=1e-9)
+    # A state goes on, of PyTorch too.
+    for library, parameter in ((optim, nn.Parameter(ug.zeros(1))), (torch.optim, torch.nn.Parameter(torch.zeros(1)))):
+        _, saved = run(library, parameter, 8)
+        np.testing.assert_allclose(run(optim, nn.Parameter(ug.zeros(1)), 15, saved)[0], theirs[8:], rtol=1e-9)
+
+
+def test_schedules_of_ones_own():
+    class Noam(optim.lr_scheduler._LRScheduler):
+        def __init__(self, optimizer, width):
+            self.width = width
+            super().__init__(optimizer)
+
+        def get_lr(self):
+            return [base * min(1.0, self._step_count / self.width) for base in self.base_lrs]
+
+    schedule = Noam(optim.SGD([nn.Parameter(ug.zeros(1))], lr=1.0), 4)
+    rates = schedule.get_last_lr()
+    for _ in range(4):
+        schedule.step()
+        rates += schedule.get_last_lr()
+    assert rates == [0.25, 0.5, 0.75, 1.0, 1.0]
+    plateau = optim.lr_scheduler.ReduceLROnPlateau(schedule.optimizer)
+    assert isinstance(plateau, optim.lr_scheduler.LRScheduler)
+    with pytest.raises(ValueError, match="ReduceLROnPlateau"):
+        optim.lr_scheduler.ChainedScheduler([plateau])
+    with pytest.raises(ValueError, match="cycle_momentum"):
+        optim.lr_scheduler.OneCycleLR(optim.Rprop([nn.Parameter(ug.zeros(1))]), 0.1, total_steps=4)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("epochs", [0, 3])
+def test_swa_rates(epochs):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: schedules are compared with it")
+
+    def rates(library, parameter):
+        one, found = library.SGD([parameter], lr=1.0), []
+        first, swa = library.lr_scheduler.CosineAnnealingLR(one, 9), library.swa_utils.SWALR(one, 0.05, epochs)
+        for step in range(9):
+            (first if step < 4 else swa).step()
+            found.append(one.param_groups[0]["lr"])
+        return found
+
+    assert rates(optim, nn.Parameter(ug.zeros(1))) == pytest.approx(rates(torch.optim, torch.nn.Parameter(torch.zeros(1))))
+
+
 def test_averages_of_weights():
     model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     averaged = optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.5))
@@ -272,6 +359,132 @@ def test_averages_of_weights():
     optim.swa_utils.update_bn([x], averaged)
     want = averaged.module[0](x).mean(0)
     np.testing.assert_allclose(np.asarray(averaged.module[1].running_mean), np.asarray(want.detach()), atol=1e-5)
+
+
+def test_averages_of_all_weights_at_once():
+    model = nn.Linear(2, 2)
+    both = [optim.swa_utils.AveragedModel(model, multi_avg_fn=make(0.5)) for make in [optim.swa_utils.get_ema_multi_avg_fn]]
+    both.append(optim.swa_utils.AveragedModel(model, avg_fn=optim.swa_utils.get_ema_avg_fn(0.5)))
+    for _ in range(3):
+        [averaged.update_parameters(model) for averaged in both]
+        with ug.no_grad():
+            model.weight.copy_(model.weight.detach() + 1.0)
+    assert both[0].module.weight.tolist() == both[1].module.weight.tolist() != model.weight.tolist()
+    with pytest.raises(ValueError, match="multi_avg_fn"):
+        optim.swa_utils.AveragedModel(model, avg_fn=lambda *_: None, multi_avg_fn=lambda *_: None)
+
+
+def _trained(library, parameters, make, steps=6, change=None):
+    optimizer = make(library.optim, parameters)
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss = sum((parameter * parameter).sum() for at, parameter in enumerate(parameters) if at == 0 or step % 3 != 0)
+        loss.backward()
+        optimizer.step()
+        if change is not None:
+            optimizer = change(library.optim, optimizer, parameters, step) or optimizer
+    return [parameter.tolist() for parameter in parameters]
+
+
+def _reloaded(library, optimizer, parameters, step):
+    if step == 3:
+        other = type(optimizer)(parameters, lr=0.5)
+        other.load_state_dict(optimizer.state_dict())
+        return other
+
+
+def _added(library, optimizer, parameters, step):
+    if step == 2:
+        optimizer.add_param_group({"params": parameters[1:], "lr": 0.02})
+
+
+# A parameter that has no gradient in some steps counts its own steps: the bias corrections are those of its own first ones.
+ALONE = {
+    "now and then": (lambda of, own: of.Adam(own, lr=0.1), None),
+    "with a state that is loaded": (lambda of, own: of.AdamW(own, lr=0.1), _reloaded),
+    "added later": (lambda of, own: of.RAdam(own[:1], lr=0.1), _added),
+    "up": (lambda of, own: of.Adam([{"params": own[:1], "maximize": True}, {"params": own[1:]}], lr=0.1), None),
+    "up in all groups": (lambda of, own: of.SGD(own, lr=0.1, momentum=0.9, maximize=True, foreach=False), None),
+}
+
+
+@pytest.mark.parametrize(("make", "change"), ALONE.values(), ids=ALONE)
+def test_parameters_count_their_own_steps(make, change):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: steps are compared with it")
+    values = [[1.0, -2.0], [0.5, 3.0]]
+    theirs = _trained(torch, [torch.nn.Parameter(torch.tensor(value, dtype=torch.float64)) for value in values], make, change=change)
+    ours = _trained(ug, [nn.Parameter(ug.tensor(value, dtype="float64")) for value in values], make, change=change)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_a_state_that_is_reset():
+    w = nn.Parameter(ug.ones(2))
+    optimizer = optim.Adagrad([w], lr=0.1, initial_accumulator_value=0.25)
+    first = optimizer.state_dict()
+    w.sum().backward()
+    optimizer.step()
+    assert optimizer.state[w]["sum"].tolist() == [1.25, 1.25]
+    optimizer.load_state_dict(first)
+    assert optimizer.n_steps == 0 and len(optimizer.state) == 0
+    optimizer.step()
+    assert optimizer.state[w]["sum"].tolist() == [1.25, 1.25]
+    optimizer.state = {}
+    assert optimizer.n_steps == 0
+
+
+def test_hooks_of_optimizers():
+    w, seen = nn.Parameter(ug.ones(2)), []
+    optimizer = optim.Adam([("w", w)])
+    pre = optimizer.register_step_pre_hook(lambda *_: seen.append("before"))
+    optimizer.register_step_post_hook(lambda *_: seen.append("after"))
+    optimizer.register_state_dict_pre_hook(lambda _: seen.append("save"))
+    optimizer.register_state_dict_post_hook(lambda _, state: {**state, "more": 1})
+    optimizer.register_load_state_dict_pre_hook(lambda _, state: seen.append(state["more"]))
+    optimizer.register_load_state_dict_post_hook(lambda _: seen.append("loaded"))
+    w.sum().backward()
+    optimizer.step()
+    pre.remove()
+    optimizer.step()
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert seen == ["before", "after", "after", "save", 1, "loaded"]
+
+
+class Sign(optim.Optimizer):
+    """A rule of one's own, with PyTorch's words."""
+
+    def __init__(self, params, lr=0.1, beta=0.5):
+        super().__init__(params, {"lr": lr, "beta": beta})
+
+    def step(self, closure=None):
+        with ug.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is None:
+                        continue
+                    state = self.state[p]
+                    if len(state) == 0:
+                        state["step"], state["mean"] = 0, ug.zeros_like(p)
+                    state["step"] += 1
+                    state["mean"].mul_(group["beta"]).add_(p.grad, alpha=1 - group["beta"])
+                    p.add_(state["mean"].sign(), alpha=-group["lr"])
+
+
+def test_an_optimizer_of_ones_own():
+    w = nn.Parameter(ug.tensor([1.0, -1.0]))
+    optimizer = Sign([{"params": [w], "lr": 0.25}])
+    schedule = optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    for _ in range(2):
+        optimizer.zero_grad()
+        (w * w).sum().backward()
+        optimizer.step()
+        schedule.step()
+    assert w.tolist() == [0.625, -0.625]
+    other = Sign([w])
+    other.load_state_dict(optimizer.state_dict())
+    assert other.state[w]["step"] == 2 and other.state[w]["mean"].tolist() == optimizer.state[w]["mean"].tolist()
+    assert other.param_groups[0]["lr"] == 0.0625
+    with pytest.raises(TypeError, match="own"):
+        ug.amp.GradScaler(device="cpu").step(optimizer)
 
 
 def test_mixed_precision():

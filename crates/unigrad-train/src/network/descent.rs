@@ -191,6 +191,20 @@ impl Descent {
         Ok(())
     }
 
+    /// Whether a group's steps go up what is differentiated, not down. An error for a rule that looks at the loss itself.
+    pub fn set_maximize(&mut self, group: usize, maximize: bool) -> Result<()> {
+        match &mut self.steps {
+            Steps::Plain(optimizer) => optimizer.set_maximize(group, maximize),
+            Steps::Slow(optimizer) => optimizer.set_maximize(group, maximize),
+            Steps::Sophia(optimizer) => optimizer.set_maximize(group, maximize),
+            Steps::Sam(_) | Steps::Lbfgs(_) if maximize => {
+                let cause = "a group that goes up, of an optimizer that looks at the loss itself";
+                Err(Error::argument(cause, "minimize the negative of what is to be maximized"))
+            }
+            Steps::Sam(_) | Steps::Lbfgs(_) => Ok(()),
+        }
+    }
+
     /// One step with the gradients that `backward` left; see [`Optimizer::step`].
     #[track_caller]
     pub fn step(&mut self) -> Result<()> {

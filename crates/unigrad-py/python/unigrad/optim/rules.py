@@ -242,6 +242,8 @@ def _optimizer(name, rule, defaults, native, doc):
     arguments = [Argument(own, Argument.POSITIONAL_OR_KEYWORD, default=default) for own, default in defaults.items()]
     arguments += [Argument("maximize", Argument.KEYWORD_ONLY, default=False)]
     arguments += [Argument(own, Argument.KEYWORD_ONLY, default=None) for own in _IGNORED]
+    if rule == "adam":
+        arguments += [Argument("decoupled_weight_decay", Argument.KEYWORD_ONLY, default=False)]
     params = Argument("params", Argument.POSITIONAL_OR_KEYWORD)
     signature = Signature([params, *arguments])
 
@@ -252,9 +254,14 @@ def _optimizer(name, rule, defaults, native, doc):
             raise TypeError(f"{name}: {error}") from None
         bound.apply_defaults()
         given = dict(bound.arguments)
-        if given.pop("maximize"):
-            raise ArgumentError("argument 'maximize' is true\n help: minimize the negative of what is to be maximized")
-        Optimizer.__init__(self, given.pop("params"), {own: given[own] for own in defaults})
+        settings = {own: given[own] for own in defaults}
+        settings["maximize"] = _check.flag("maximize", given["maximize"])
+        if rule == "adam":
+            settings["decoupled_weight_decay"] = _check.flag("decoupled_weight_decay", given["decoupled_weight_decay"])
+        elif rule == "adamw":
+            # PyTorch's name of the difference, in its states.
+            settings["decoupled_weight_decay"] = True
+        Optimizer.__init__(self, given["params"], settings)
 
     __init__.__signature__ = Signature([Argument("self", Argument.POSITIONAL_OR_KEYWORD), params, *arguments])
     members = {"__init__": __init__, "__doc__": doc, "__module__": __name__, "_rule": rule, "_defaults": defaults, "_native": native}

@@ -1,6 +1,7 @@
 """Averages of weights, with PyTorch's names."""
 
 import copy
+import math
 
 from .. import _check
 from .._errors import ArgumentError
@@ -9,8 +10,9 @@ from ..nn.module import Module
 from ..nn.norms import _Running
 from ..nn.parameter import set_value
 from .lr_scheduler import LRScheduler
+from .lr_scheduler.scheduler import _each, _optimizer
 
-__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_swa_avg_fn", "update_bn"]
+__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]
 
 
 def get_swa_avg_fn():
@@ -34,6 +36,41 @@ def get_ema_avg_fn(decay=0.999):
     return lambda averaged, current, n: averaged * decay + current * (1 - decay)
 
 
+def _of_all(one):
+    """A function of lists, which writes the averages, from one of two tensors."""
+
+    def update(averaged, current, n):
+        for old, new in zip(averaged, current):
+            # What is counted is no average.
+            set_value(old, one(old.detach(), new.detach(), n) if old.dtype.is_floating_point else new)
+
+    return update
+
+
+def get_ema_multi_avg_fn(decay=0.999):
+    """An exponential average of lists of tensors, as ``multi_avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> averages = [ug.tensor([1.0])]
+    >>> ug.optim.swa_utils.get_ema_multi_avg_fn(0.5)(averages, [ug.tensor([3.0])], 1)
+    >>> averages
+    [tensor([2.])]
+    """
+    return _of_all(get_ema_avg_fn(decay))
+
+
+def get_swa_multi_avg_fn():
+    """The mean over all updates of lists of tensors, as ``multi_avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> averages = [ug.tensor([1.0])]
+    >>> ug.optim.swa_utils.get_swa_multi_avg_fn()(averages, [ug.tensor([3.0])], 1)
+    >>> averages
+    [tensor([2.])]
+    """
+    return _of_all(get_swa_avg_fn())
+
+
 class AveragedModel(Module):
     """A copy of a model whose weights are averages of the model's at each ``update_parameters``.
 
@@ -49,15 +86,15 @@ class AveragedModel(Module):
         super().__init__()
         if not isinstance(model, Module):
             raise TypeError(f"argument 'model': a Module is wanted, not {_check._kind(model)}")
-        if multi_avg_fn is not None:
-            raise ArgumentError("argument 'multi_avg_fn' is given\n help: give `avg_fn`: ops over all weights are fused")
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise ArgumentError("arguments 'avg_fn' and 'multi_avg_fn' are both given\n help: give one of them")
         self.module = copy.deepcopy(model)
         if device is not None:
             self.module.to(device)
         self.register_buffer("n_averaged", tensor(0))
         self.avg_fn = get_swa_avg_fn() if avg_fn is None else _check.call("avg_fn", avg_fn)
+        self.multi_avg_fn = None if multi_avg_fn is None else _check.call("multi_avg_fn", multi_avg_fn)
         self.use_buffers = _check.flag("use_buffers", use_buffers)
-        self._n = 0
 
     def forward(self, *args, **kwargs):
         """What the averaged model computes."""
@@ -72,6 +109,12 @@ class AveragedModel(Module):
         if len(own) != len(theirs) or any(a.shape != b.shape for a, b in zip(own, theirs)):
             raise ArgumentError("argument 'model' has other parameters than the averages\n help: give the model that they were made of")
         n = self.n_averaged.item()
+        if self.multi_avg_fn is not None and n > 0:
+            from .. import no_grad
+
+            with no_grad():
+                self.multi_avg_fn(own, [current.detach().to(averaged.device) for averaged, current in zip(own, theirs)], n)
+            own = theirs = ()
         for averaged, current in zip(own, theirs):
             old, new = averaged.detach(), current.detach().to(averaged.device)
             if n == 0 or not old.dtype.is_floating_point:
@@ -136,13 +179,29 @@ class SWALR(LRScheduler):
     """
 
     def __init__(self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos", last_epoch=-1):
-        self.swa_lr, self.anneal_epochs = _check.number("swa_lr", swa_lr, 0.0), _check.size("anneal_epochs", anneal_epochs)
-        self.anneal_strategy = _check.one_of("anneal_strategy", anneal_strategy, ("cos", "linear"))
+        rates = _each("swa_lr", swa_lr, len(_optimizer(optimizer).param_groups))
+        for group, rate in zip(optimizer.param_groups, rates):
+            group["swa_lr"] = _check.number("swa_lr", rate, 0.0)
+        self.anneal_epochs = _check.size("anneal_epochs", anneal_epochs)
+        self._anneal_strategy = _check.one_of("anneal_strategy", anneal_strategy, ("cos", "linear"))
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base_lr, step, group):
-        import math
+    def _share(self, step):
+        part = max(0.0, min(1.0, step / max(1, self.anneal_epochs)))
+        return (1 - math.cos(math.pi * part)) / 2 if self._anneal_strategy == "cos" else part
 
-        part = min(step / self.anneal_epochs, 1.0) if self.anneal_epochs else 1.0
-        share = (1 - math.cos(math.pi * part)) / 2 if self.anneal_strategy == "cos" else part
-        return base_lr + (self.swa_lr - base_lr) * share
+    def get_lr(self):
+        """The rates that a step sets: from those that there are, whichever scheduler has set them."""
+        step = self._step_count - 1
+        step = max(1, step) if self.anneal_epochs == 0 else step
+        before, share = self._share(step - 1), self._share(step)
+        rates = []
+        for lr, group in zip(self._rates(), self.optimizer.param_groups):
+            goal = group["swa_lr"]
+            first = goal if before == 1.0 else (lr - before * goal) / (1 - before)
+            rates.append(goal * share + first * (1 - share))
+        return rates
+
+    def _get_closed_form_lr(self):
+        # There is none.
+        return self.get_lr()

@@ -1,6 +1,7 @@
 """Learning rates that change, with PyTorch's names: ``scheduler.step()`` after each epoch, or step, sets ``lr`` in the optimizer's groups.
 
-Always: a rate is a function of the base rate and of how often ``step`` was called (PyTorch's closed forms); a state can be saved.
+Always: as in PyTorch a step changes the rate that is there, so that several schedulers of one optimizer, and what a loop sets by hand, go together; a
+state can be saved.
 
 >>> import unigrad as ug
 >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.zeros(1))], lr=1.0)
@@ -21,6 +22,7 @@ from .plateau import __all__ as _plateau
 from .rates import *  # noqa: F403
 from .rates import __all__ as _rates
 from .scheduler import *  # noqa: F403
+from .scheduler import _LRScheduler as _LRScheduler
 from .scheduler import __all__ as _scheduler
 from .several import *  # noqa: F403
 from .several import __all__ as _several

@@ -4,12 +4,12 @@ import math
 
 from ... import _check
 from ..._errors import ArgumentError
-from .scheduler import _each, _optimizer
+from .scheduler import LRScheduler, _each, _optimizer
 
 __all__ = ["ReduceLROnPlateau"]
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(LRScheduler):
     """Times ``factor`` when a metric has not become better for ``patience`` calls of ``step(metric)``.
 
     >>> import unigrad as ug
@@ -41,47 +41,52 @@ class ReduceLROnPlateau:
         self.threshold_mode = _check.one_of("threshold_mode", threshold_mode, ("rel", "abs"))
         self.cooldown, self.eps = _check.size("cooldown", cooldown), _check.number("eps", eps, 0.0)
         self.min_lrs = _each("min_lr", min_lr, len(optimizer.param_groups))
-        self.best = math.inf if mode == "min" else -math.inf
-        self.num_bad_epochs, self.cooldown_counter, self.last_epoch = 0, 0, 0
-        self._last_lr = [group["lr"] for group in optimizer.param_groups]
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else self.min_lrs[0]
+        self.last_epoch = 0
+        self._reset()
+        self._last_lr = self._rates()
 
-    def _is_better(self, value):
+    def _reset(self):
+        """Forgets the best value, and counts anew."""
+        self.mode_worse = math.inf if self.mode == "min" else -math.inf
+        self.best, self.num_bad_epochs, self.cooldown_counter = self.mode_worse, 0, 0
+
+    @property
+    def in_cooldown(self):
+        """Whether it waits after a change, and counts no bad values."""
+        return self.cooldown_counter > 0
+
+    def _is_better(self, value, best):
         if self.threshold_mode == "rel":
-            limit = self.best * (1 - self.threshold if self.mode == "min" else 1 + self.threshold)
-            limit = self.best if math.isinf(self.best) else limit
+            limit = best * (1 - self.threshold if self.mode == "min" else 1 + self.threshold)
+            limit = best if math.isinf(best) else limit
         else:
-            limit = self.best - self.threshold if self.mode == "min" else self.best + self.threshold
+            limit = best - self.threshold if self.mode == "min" else best + self.threshold
         return value < limit if self.mode == "min" else value > limit
 
     def step(self, metrics, epoch=None):
         """Looks at a value of the metric: a number, or a tensor of one element."""
         value = metrics.item() if hasattr(metrics, "item") else metrics
         value = float(value) if isinstance(value, (int, float)) else _check.number("metrics", value)
-        self.last_epoch += 1
-        if self._is_better(value):
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self._is_better(value, self.best):
             self.best, self.num_bad_epochs = value, 0
         else:
             self.num_bad_epochs += 1
-        if self.cooldown_counter > 0:
+        if self.in_cooldown:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
         if self.num_bad_epochs > self.patience:
-            for group, least in zip(self.optimizer.param_groups, self.min_lrs):
-                rate = max(group["lr"] * self.factor, least)
-                if group["lr"] - rate > self.eps:
-                    group["lr"] = rate
+            self._reduce_lr(self.last_epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = self._rates()
 
-    def get_last_lr(self):
-        """The rates of the groups."""
-        return list(self._last_lr)
-
-    def state_dict(self):
-        """What goes on."""
-        return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
-
-    def load_state_dict(self, state_dict):
-        """Continues from a ``state_dict``."""
-        if not isinstance(state_dict, dict):
-            raise TypeError(f"argument 'state_dict': a dict is wanted, not {_check._kind(state_dict)}")
-        self.__dict__.update(state_dict)
+    def _reduce_lr(self, epoch):
+        groups = self.optimizer.param_groups
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise ArgumentError(f"`min_lrs` has {len(self.min_lrs)} numbers, for {len(groups)} groups\n help: set it anew when a group is added")
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, least in zip(groups, self.min_lrs):
+            rate = max(float(group["lr"]) * self.factor, least)
+            if group["lr"] - rate > self.eps:
+                group["lr"] = rate

@@ -14,7 +14,7 @@ def _optimizer(optimizer):
 
 
 class LRScheduler:
-    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``.
+    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``, or PyTorch's ``get_lr()``, which reads ``last_epoch`` and ``base_lrs``.
 
     >>> import unigrad as ug
     >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
@@ -22,55 +22,79 @@ class LRScheduler:
     True
     """
 
+    # Whether the first step is taken, which sets the rate to begin with.
+    _is_initial = False
+
     def __init__(self, optimizer, last_epoch=-1):
         self.optimizer = _optimizer(optimizer)
         last_epoch = _check.whole("last_epoch", last_epoch, -1)
         for group in optimizer.param_groups:
             if last_epoch == -1:
-                group["initial_lr"] = float(group["lr"])
+                # A second scheduler of an optimizer has the base rates of the first.
+                group.setdefault("initial_lr", float(group["lr"]))
             elif "initial_lr" not in group:
                 raise ArgumentError("argument 'last_epoch' goes on with an optimizer that no scheduler has begun with\n help: leave it out")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._begin()
-        self.step()
+        self._initial_step()
 
-    def _begin(self):
-        pass
+    def _initial_step(self):
+        self._step_count, self._is_initial = 0, True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
 
     def rate(self, base_lr, step, group):
         """The learning rate after ``step`` steps, for a group with this base rate."""
-        raise NotImplementedError(f"{type(self).__name__} has no `rate`")
+        raise NotImplementedError(f"{type(self).__name__} has neither a `rate` nor a `get_lr`\n help: write one of them")
 
     def get_last_lr(self):
         """The rates of the groups."""
         return list(self._last_lr)
 
     def get_lr(self):
-        """The rates of the groups after as many steps as were taken."""
+        """The rates that a step sets: by ``rate``, unless a class says otherwise."""
+        return self._get_closed_form_lr()
+
+    def _get_closed_form_lr(self):
         return [self.rate(base, self.last_epoch, at) for at, base in enumerate(self.base_lrs)]
 
     def step(self, epoch=None):
         """One step further; or to that of a number."""
-        self.last_epoch = self.last_epoch + 1 if epoch is None else _check.whole("epoch", epoch, 0)
-        self._set(self.get_lr())
+        self._step_count += 1
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
+        if epoch is None:
+            self.last_epoch += 1
+            self._set(self.get_lr())
+        else:
+            self.last_epoch = _check.whole("epoch", epoch, 0)
+            self._set(self._get_closed_form_lr())
+
+    def _rates(self):
+        """The rates that the groups have, whoever has set them."""
+        return [float(group["lr"]) for group in self.optimizer.param_groups]
 
     def _set(self, rates):
         for group, rate in zip(self.optimizer.param_groups, rates):
             group["lr"] = rate
-        self._last_lr = rates
+        self._last_lr = self._rates()
 
     def state_dict(self):
         """What goes on: all but the optimizer, and functions."""
-        return {
-            name: value for name, value in self.__dict__.items() if name != "optimizer" and not callable(value) and name != "_schedulers"
-        }
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer" and not callable(value)}
 
     def load_state_dict(self, state_dict):
-        """Continues from a ``state_dict``."""
+        """Continues from a ``state_dict``, of this library or of PyTorch. The rate itself is in that of the optimizer."""
         if not isinstance(state_dict, dict):
             raise TypeError(f"argument 'state_dict': a dict is wanted, not {_check._kind(state_dict)}")
         self.__dict__.update(state_dict)
+
+
+# PyTorch's old name, which programs derive classes from.
+_LRScheduler = LRScheduler
 
 
 def _each(name, value, n):
