@@ -25,17 +25,35 @@ fn float(dtype: Option<PyDType>) -> DType {
     dtype.map_or(DType::F32, |dtype| dtype.0)
 }
 
+/// What a generator is made of: a seed; or, as PyTorch's, a device, which makes no difference: its numbers are the same on all of them.
+#[derive(FromPyObject)]
+enum SeedOrDevice {
+    Seed(u64),
+    Device(PyDevice),
+}
+
 #[pymethods]
 impl PyGenerator {
     #[new]
-    #[pyo3(signature = (seed=0))]
-    fn new(seed: u64) -> PyGenerator {
-        PyGenerator(Generator::new(seed))
+    #[pyo3(signature = (seed=SeedOrDevice::Seed(0), *, device=None))]
+    fn new(seed: SeedOrDevice, device: Option<PyDevice>) -> PyGenerator {
+        // One that is not there was an error already.
+        let _there = device;
+        PyGenerator(Generator::new(match seed {
+            SeedOrDevice::Seed(seed) => seed,
+            SeedOrDevice::Device(PyDevice(_)) => 0,
+        }))
     }
 
-    /// Draws the numbers of a seed from the start.
-    fn manual_seed(&self, seed: u64) {
-        self.0.set(seed, 0);
+    /// Draws the numbers of a seed from the start. Returns the generator.
+    fn manual_seed(slf: PyRef<'_, Self>, seed: u64) -> PyRef<'_, Self> {
+        slf.0.set(seed, 0);
+        slf
+    }
+
+    /// The seed.
+    fn initial_seed(&self) -> u64 {
+        self.0.state().0
     }
 
     /// Seed and offset: what `set_state` goes on from.

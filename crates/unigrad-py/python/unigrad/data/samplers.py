@@ -6,7 +6,7 @@ import random
 
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import _data
+from .._unigrad import Generator, _data
 from .._random_numbers import _random, _shuffled
 from .datasets import _length
 
@@ -63,7 +63,7 @@ class RandomSampler(Sampler):
         self.data_source, self.replacement = data_source, _check.flag("replacement", replacement)
         self.num_samples = n if num_samples is None else _check.size("num_samples", num_samples)
         self.generator, self.epoch = generator, None
-        if generator is not None and not isinstance(generator, random.Random):
+        if generator is not None and not isinstance(generator, (random.Random, Generator)):
             self.generator = _check.whole("generator", generator, 0)
 
     def set_epoch(self, epoch):
@@ -71,7 +71,7 @@ class RandomSampler(Sampler):
         self.epoch = _check.whole("epoch", epoch, 0)
 
     def __iter__(self):
-        if self.epoch is not None and not isinstance(self.generator, random.Random):
+        if self.epoch is not None and not isinstance(self.generator, (random.Random, Generator)):
             if self.generator is None:
                 self.generator = _random(None).getrandbits(31)
             source = random.Random(self.generator * 1_000_003 + self.epoch)

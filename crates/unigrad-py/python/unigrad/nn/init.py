@@ -5,7 +5,7 @@ import math
 from .. import _check
 from .._errors import ArgumentError
 from .._told import name_arguments as _name_arguments
-from .._unigrad import Tensor, randn, uniform
+from .._unigrad import Generator, Tensor, randn, uniform
 from .parameter import set_value
 
 __all__ = [
@@ -17,12 +17,21 @@ __all__ = [
 _filled = set_value
 
 
-def _uniform(shape, low, high, like):
-    return uniform(low, high, shape, dtype=like.dtype, device=like.device)
+def _source(generator):
+    """What draws: a generator of one's own, or none for the library's."""
+    if generator is not None and not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator': a unigrad.Generator is wanted, not {_check._kind(generator)}")
+    return generator
 
 
-def _normal(shape, mean, std, like):
-    return randn(shape, dtype=like.dtype, device=like.device) * std + mean
+def _uniform(shape, low, high, like, generator=None, dtype=None):
+    draw = uniform if _source(generator) is None else generator.uniform
+    return draw(low, high, shape, dtype=dtype or like.dtype, device=like.device)
+
+
+def _normal(shape, mean, std, like, generator=None):
+    draw = randn if _source(generator) is None else generator.randn
+    return draw(shape, dtype=like.dtype, device=like.device) * std + mean
 
 
 def _float(tensor):
@@ -38,6 +47,10 @@ def _fans(tensor):
         raise ArgumentError(f"argument 'tensor' has {len(shape)} axes\n help: fans are of weights with two axes or more")
     kernel = math.prod(shape[2:])
     return shape[1] * kernel, shape[0] * kernel
+
+
+# What programs with initial values of their own call.
+_calculate_fan_in_and_fan_out = _fans
 
 
 def calculate_gain(nonlinearity, param=None):
@@ -59,7 +72,7 @@ def calculate_gain(nonlinearity, param=None):
     return 3.0 / 4 if nonlinearity == "selu" else 1.0
 
 
-def uniform_(tensor, a=0.0, b=1.0):
+def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Uniform in ``a..b``.
 
     >>> import unigrad as ug
@@ -69,10 +82,10 @@ def uniform_(tensor, a=0.0, b=1.0):
     a, b = _check.number("a", a), _check.number("b", b)
     if a > b:
         raise ArgumentError(f"argument 'a' is {a}, above 'b', {b}\n help: use a range")
-    return _filled(tensor, _uniform(_float(tensor).shape, a, b, tensor))
+    return _filled(tensor, _uniform(_float(tensor).shape, a, b, tensor, generator))
 
 
-def normal_(tensor, mean=0.0, std=1.0):
+def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal with a mean and a standard deviation.
 
     >>> import unigrad as ug
@@ -80,10 +93,10 @@ def normal_(tensor, mean=0.0, std=1.0):
     (3, 4)
     """
     mean, std = _check.number("mean", mean), _check.number("std", std, 0.0)
-    return _filled(tensor, _normal(_float(tensor).shape, mean, std, tensor))
+    return _filled(tensor, _normal(_float(tensor).shape, mean, std, tensor, generator))
 
 
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal, between ``a`` and ``b``: drawn by the inverse of the distribution function.
 
     >>> import unigrad as ug
@@ -99,9 +112,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0):
         return (1.0 + math.erf((x - mean) / std / math.sqrt(2.0))) / 2.0
 
     low, high = 2 * below(a) - 1, 2 * below(b) - 1
-    draws = uniform(
-        low, high, _float(tensor).shape, dtype="float64" if str(tensor.dtype) == "unigrad.float64" else "float32", device=tensor.device
-    )
+    wide = "float64" if str(_float(tensor).dtype) == "unigrad.float64" else "float32"
+    draws = _uniform(tensor.shape, low, high, tensor, generator, wide)
     return _filled(tensor, (draws.erfinv() * (std * math.sqrt(2.0)) + mean).clamp(a, b))
 
 
@@ -173,7 +185,7 @@ def dirac_(tensor, groups=1):
     return _filled(tensor, mask.cast(tensor.dtype).expand(shape))
 
 
-def xavier_uniform_(tensor, gain=1.0):
+def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Glorot's uniform values.
 
     >>> import unigrad as ug
@@ -182,10 +194,10 @@ def xavier_uniform_(tensor, gain=1.0):
     """
     inputs, outputs = _fans(tensor)
     bound = _check.number("gain", gain) * math.sqrt(6.0 / max(inputs + outputs, 1))
-    return _filled(tensor, _uniform(tensor.shape, -bound, bound, tensor))
+    return _filled(tensor, _uniform(tensor.shape, -bound, bound, tensor, generator))
 
 
-def xavier_normal_(tensor, gain=1.0):
+def xavier_normal_(tensor, gain=1.0, generator=None):
     """Glorot's normal values.
 
     >>> import unigrad as ug
@@ -193,7 +205,8 @@ def xavier_normal_(tensor, gain=1.0):
     (3, 4)
     """
     inputs, outputs = _fans(tensor)
-    return _filled(tensor, _normal(tensor.shape, 0.0, _check.number("gain", gain) * math.sqrt(2.0 / max(inputs + outputs, 1)), tensor))
+    std = _check.number("gain", gain) * math.sqrt(2.0 / max(inputs + outputs, 1))
+    return _filled(tensor, _normal(tensor.shape, 0.0, std, tensor, generator))
 
 
 def _kaiming(tensor, a, mode, nonlinearity):
@@ -202,7 +215,7 @@ def _kaiming(tensor, a, mode, nonlinearity):
     return calculate_gain(nonlinearity, a) / math.sqrt(max(fan, 1))
 
 
-def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
+def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """He's uniform values.
 
     >>> import unigrad as ug
@@ -210,10 +223,10 @@ def kaiming_uniform_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
     (3, 4)
     """
     bound = math.sqrt(3.0) * _kaiming(tensor, a, mode, nonlinearity)
-    return _filled(tensor, _uniform(tensor.shape, -bound, bound, tensor))
+    return _filled(tensor, _uniform(tensor.shape, -bound, bound, tensor, generator))
 
 
-def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
+def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """He's normal values.
 
     >>> import unigrad as ug
@@ -221,10 +234,10 @@ def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu"):
     (3, 4)
     """
     std = _kaiming(tensor, a, mode, nonlinearity)
-    return _filled(tensor, _normal(tensor.shape, 0.0, std, tensor))
+    return _filled(tensor, _normal(tensor.shape, 0.0, std, tensor, generator))
 
 
-def orthogonal_(tensor, gain=1.0):
+def orthogonal_(tensor, gain=1.0, generator=None):
     """A matrix with orthogonal rows (or columns): the other axes are one. By Gram and Schmidt, twice, in ``float64`` on the CPU.
 
     >>> import unigrad as ug
@@ -242,7 +255,7 @@ def orthogonal_(tensor, gain=1.0):
     few, many = min(rows, columns), max(rows, columns)
     if few == 0:
         return tensor
-    draws = randn((few, many), dtype="float64", device="cpu")
+    draws = (randn if _source(generator) is None else generator.randn)((few, many), dtype="float64", device="cpu")
     kept = []
     for at in range(few):
         row = draws[at]
@@ -257,7 +270,7 @@ def orthogonal_(tensor, gain=1.0):
     return _filled(tensor, (found * gain).reshape(shape).cast(tensor.dtype).to(tensor.device))
 
 
-def sparse_(tensor, sparsity, std=0.01):
+def sparse_(tensor, sparsity, std=0.01, generator=None):
     """Normal values, of which a share of each column is 0.
 
     >>> import unigrad as ug
@@ -268,8 +281,8 @@ def sparse_(tensor, sparsity, std=0.01):
     if len(shape) != 2:
         raise ArgumentError(f"argument 'tensor' has {len(shape)} axes\n help: give a matrix")
     zeros = math.ceil(_check.probability("sparsity", sparsity) * shape[0])
-    values = _normal(shape, 0.0, _check.number("std", std, 0.0), tensor)
-    order = uniform(0.0, 1.0, shape, dtype="float32", device=tensor.device).argsort(0).argsort(0)
+    values = _normal(shape, 0.0, _check.number("std", std, 0.0), tensor, generator)
+    order = _uniform(shape, 0.0, 1.0, tensor, generator, "float32").argsort(0).argsort(0)
     return _filled(tensor, (order >= zeros).where_(values, 0.0))
 
 
