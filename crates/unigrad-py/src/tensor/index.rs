@@ -225,6 +225,9 @@ impl PyTensor {
     pub(super) fn replace(&self, py: Python<'_>, value: &Tensor) -> PyResult<()> {
         let _here = here(py);
         let x = self.tensor();
+        if x.is_frozen() {
+            return unigrad::tensor::no_grad(|| x.assign(value)).or_raise(py);
+        }
         if x.is_variable() {
             return x.assign(value).or_raise(py);
         }

@@ -281,7 +281,8 @@ impl PyTensor {
     /// >>> unigrad.tensor([0.5, 2.0]).clone()
     /// tensor([0.5000, 2.0000])
     fn clone(&self, py: Python<'_>) -> PyResult<PyTensor> {
-        made(py, || self.0.contiguous())
+        // A tensor of its own with the same node: what is written to one of the two in place is not the other's.
+        made(py, || self.0.reshape(self.0.shape()))
     }
 
     /// Computes the value now. Returns the tensor itself.
@@ -387,10 +388,60 @@ impl PyTensor {
             let _here = here(py);
             let this = slf.get().tensor();
             let value = source.0.cast(this.dtype()).expand(this.shape());
-            let device = this.device().or_raise(py)?;
-            this.assign(&value.to(&device)).or_raise(py)?;
+            let value = value.to(&this.device().or_raise(py)?);
+            if !this.is_variable() && unigrad::tensor::grad_enabled() && (this.needs_grad() || value.needs_grad()) {
+                // The way of the gradient is that of the new value; what was computed from the old one has the old one's.
+                this.become_value(&value)
+            } else if this.is_frozen() {
+                unigrad::tensor::no_grad(|| this.assign(&value))
+            } else {
+                this.assign(&value)
+            }
+            .or_raise(py)?;
         }
         Ok(slf)
+    }
+
+    /// Another value for all holders, of whatever shape, with the way of its gradient; a leaf that requires a gradient takes the values, inside of `no_grad`.
+    fn _become<'py>(slf: Bound<'py, PyTensor>, value: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
+        let py = slf.py();
+        {
+            let _here = here(py);
+            let this = slf.get().tensor();
+            if !this.is_variable() {
+                this.become_value(&value.0)
+            } else if this.is_frozen() || !unigrad::tensor::grad_enabled() {
+                this.set_data_of_any_shape(&value.0)
+            } else {
+                // An error that says so.
+                this.assign(&value.0)
+            }
+            .or_raise(py)?;
+        }
+        Ok(slf)
+    }
+
+    /// The values without a way for gradients. What is written to them in place is written to the tensor; set to another tensor, it has that one's values.
+    ///
+    /// >>> import unigrad
+    /// >>> w = unigrad.tensor([1.0, 2.0], requires_grad=True)
+    /// >>> w.data.mul_(2.0), w.data.requires_grad
+    /// (tensor([2., 4.]), False)
+    #[getter]
+    fn data<'py>(slf: Bound<'py, PyTensor>) -> PyResult<Bound<'py, PyTensor>> {
+        let py = slf.py();
+        Ok(py.import("unigrad._torch_names.in_place")?.getattr("_data")?.call1((slf,))?.cast_into::<PyTensor>()?)
+    }
+
+    #[setter]
+    fn set_data(&self, py: Python<'_>, data: &PyTensor) -> PyResult<()> {
+        let _here = here(py);
+        self.0.set_data_of_any_shape(&data.0.detach()).or_raise(py)
+    }
+
+    /// Another object for the same tensor.
+    fn _alias(&self) -> PyTensor {
+        PyTensor(self.0.clone())
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -426,7 +477,7 @@ impl PyTensor {
         }
         made(py, || {
             let copy = self.0.detach().contiguous();
-            if self.0.is_variable() { copy.requires_grad() } else { copy }
+            if self.0.is_variable() && !self.0.is_frozen() { copy.requires_grad() } else { copy }
         })
     }
 }

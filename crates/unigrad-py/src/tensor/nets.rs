@@ -6,7 +6,7 @@ use super::{
     reduce::{cast, named},
 };
 use crate::{
-    arguments::{Ints, Sizes, of_argument, one_dim},
+    arguments::{Ints, Sizes, of_argument, one_dim, size},
     dtype::PyDType,
     error::argument,
 };
@@ -65,12 +65,13 @@ macro_rules! convolutions {
                 stride: Option<Sizes>,
                 padding: Option<&Bound<'_, PyAny>>,
                 dilation: Option<Sizes>,
-                groups: usize,
+                groups: i64,
             ) -> PyResult<PyTensor> {
                 let (stride, dilation) = (sizes(stride), sizes(dilation));
                 let shape = weight.tensor().shape();
                 let padding = padding_of(py, padding, shape.get(2..).unwrap_or(&[]), &stride, &dilation);
                 let padding = of_argument(py, "padding", padding)?;
+                let groups = of_argument(py, "groups", size(groups))?;
                 let options = ConvOptions { stride, padding, dilation, groups, ..ConvOptions::default() };
                 made(py, || self.tensor().$name(weight.tensor(), bias.map(PyTensor::tensor), &options))
             }
@@ -89,11 +90,11 @@ macro_rules! convolutions {
                 stride: Option<Sizes>,
                 padding: Option<Sizes>,
                 output_padding: Option<Sizes>,
-                groups: usize,
+                groups: i64,
                 dilation: Option<Sizes>,
             ) -> PyResult<PyTensor> {
                 let padding = sizes(padding).into_iter().map(|size| (size, size)).collect();
-                let output_padding = sizes(output_padding);
+                let (output_padding, groups) = (sizes(output_padding), of_argument(py, "groups", size(groups))?);
                 let options = ConvOptions { stride: sizes(stride), padding, dilation: sizes(dilation), groups, output_padding };
                 made(py, || self.tensor().$transposed(weight.tensor(), bias.map(PyTensor::tensor), &options))
             }

@@ -71,6 +71,21 @@ impl Tensor {
         Ok(())
     }
 
+    /// As [`Tensor::set_data`], of whatever shape: a gradient of another shape than the value's is forgotten.
+    #[track_caller]
+    pub fn set_data_of_any_shape(&self, value: &Tensor) -> Result<()> {
+        let (old, new) = (self.valid()?, value.valid()?);
+        if self.is_variable() && !new.dtype().is_float() {
+            return self.set_data(value);
+        }
+        if old.shape() != new.shape() {
+            // What is left is as for any value: the shape alone does not fit.
+            self.zero_grad();
+            self.set_value(bare(Tensor::zeros(new.shape(), old.dtype(), &self.device()?).expr()));
+        }
+        self.set_data(value)
+    }
+
     /// A number that all handles to this tensor share, and no other tensor that is alive has.
     pub fn id(&self) -> usize {
         Arc::as_ptr(&self.shared()) as usize

@@ -1,10 +1,12 @@
-"""Methods in place: the value is another one for all holders of the tensor, as by `copy_`, which refuses what gradients go through."""
+"""Methods in place: the value is another one for all holders of the tensor, as by `copy_`. Gradients go the way of the new value; a leaf that requires
+one is changed inside of `no_grad`, or by its `data`."""
 
 import math
+import operator
 
 from .. import _check
-from .._errors import ArgumentError
-from .._unigrad import Tensor, full, rand, randn
+from .._errors import ArgumentError, AutogradError, ShapeError
+from .._unigrad import Generator, NoGrad, Tensor, full, grad_enabled, rand, randint, randn
 from ._method import _method, _method_named
 
 _IN_PLACE = (
@@ -49,18 +51,47 @@ def zero_(self):
     return self.fill_(0)
 
 
+def _numbers(of_all, of_one, generator):
+    """What draws numbers: the library's function, or that of a generator of one's own."""
+    if generator is None:
+        return of_all
+    if not isinstance(generator, Generator):
+        raise TypeError(f"argument 'generator': a unigrad.Generator is wanted, not {_check._kind(generator)}")
+    return lambda *shape, device: getattr(generator, of_one)(shape, device=device)
+
+
 @_method
-def normal_(self, mean=0.0, std=1.0):
+def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Normally distributed numbers, for all holders of this tensor."""
-    mean, std = _check.number("mean", mean), _check.number("std", std)
-    return _set(self, randn(*self.shape, device=self.device) * std + mean, "normal_")
+    mean, std = _check.number("mean", mean), _check.number("std", std, 0.0)
+    return _set(self, _numbers(randn, "randn", generator)(*self.shape, device=self.device) * std + mean, "normal_")
 
 
 @_method
-def uniform_(self, from_=0.0, to=1.0):
+def uniform_(self, from_=0.0, to=1.0, *, generator=None):
     """Uniformly distributed numbers, for all holders of this tensor."""
     least, most = _check.number("from_", from_), _check.number("to", to)
-    return _set(self, rand(*self.shape, device=self.device) * (most - least) + least, "uniform_")
+    if least > most:
+        raise ArgumentError(f"argument 'from_' is {least}, above 'to', {most}\n help: use a range")
+    return _set(self, _numbers(rand, "rand", generator)(*self.shape, device=self.device) * (most - least) + least, "uniform_")
+
+
+# How far integers go that a dtype holds all of: those of floats by their digits.
+_GREATEST = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53, "bool": 1, "uint8": 2**8 - 1, "int8": 2**7 - 1, "int16": 2**15 - 1}
+
+
+@_method
+def random_(self, from_=None, to=None, *, generator=None):
+    """Integers from 0 to below ``from_``, or from ``from_`` to below ``to``; without either all that the dtype holds. For all holders of this tensor."""
+    if from_ is None:
+        name = self.dtype.name
+        least, most = 0, _GREATEST.get(name, 2**31 - 1) + (name not in ("float16", "bfloat16", "float32", "float64"))
+    else:
+        least, most = (0, _check.whole("from_", from_)) if to is None else (_check.whole("from_", from_), _check.whole("to", to))
+    if least >= most:
+        raise ArgumentError(f"argument 'from_' is {least}, not below {most}\n help: use a range of integers")
+    source = randint if _numbers(None, "randint", generator) is None else generator.randint
+    return self.copy_(source(least, most, tuple(self.shape), device=self.device).to(self.dtype))
 
 
 def _drawn(self, name, make):
@@ -104,3 +135,83 @@ def cauchy_(self, median=0.0, sigma=1.0):
     """Numbers of Cauchy's distribution, for all holders of this tensor."""
     median, sigma = _check.number("median", median), _check.number("sigma", sigma, above=0)
     return _drawn(self, "cauchy_", lambda u: ((u - 0.5) * math.pi).tan() * sigma + median)
+
+
+def _writes_a_leaf(x):
+    return x.is_leaf and x.requires_grad
+
+
+def _augmented(name, operation):
+    """An operator such as ``+=``: in place, as PyTorch's and NumPy's are."""
+
+    def in_place(self, other):
+        value = operation(self, other)
+        if not isinstance(value, Tensor):
+            return value
+        sign = f"`{name}`"
+        if _writes_a_leaf(self) and grad_enabled():
+            raise AutogradError(f"{sign} of a leaf that requires a gradient\n help: write it inside of `with unigrad.no_grad():`, or use another name")
+        if value.shape != self.shape:
+            raise ShapeError(f"{sign}: {list(value.shape)} is no value for {list(self.shape)}\n help: `x = x + y` makes a new tensor")
+        if value.dtype != self.dtype:
+            kinds = [0 if x.dtype.name == "bool" else 2 if x.is_floating_point() else 1 for x in (self, value)]
+            if kinds[1] > kinds[0]:
+                raise ArgumentError(f"{sign}: {value.dtype} is no value for {self.dtype}\n help: `x = x + y` makes a new tensor")
+            value = value.to(self.dtype)
+        # A parameter's value is assigned, which a failed evaluation undoes.
+        return self.copy_(value) if hasattr(self, "_owner") or type(self) is not Tensor or _writes_a_leaf(self) else self._become(value)
+
+    in_place.__name__ = in_place.__qualname__ = f"__i{name}__"
+    setattr(Tensor, in_place.__name__, in_place)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
+    _augmented(_name, getattr(operator, _name if _name not in ("and", "or") else f"{_name}_"))
+
+
+def _reshaped(name, doc):
+    @_method_named(f"{name}_", doc)
+    def in_place(self, *args, **kwargs):
+        return self._become(getattr(Tensor, name)(self, *args, **kwargs))
+
+
+for _name in ("squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze", "detach"):
+    _reshaped(_name, f"``{_name}`` in place: for all holders of this tensor.")
+
+
+class _Data(Tensor):
+    """A leaf's values as a tensor that gradients know nothing of: what is written to it is written to the leaf."""
+
+    def __new__(cls, owner):
+        made = Tensor.__new__(cls, owner.detach())
+        made._owner = owner
+        return made
+
+    def __init__(self, owner):
+        pass
+
+    def _written(self, write):
+        inside = NoGrad()
+        inside.__enter__()
+        try:
+            write(self._owner)
+            Tensor._become(self, self._owner.detach())
+        finally:
+            inside.__exit__()
+        return self
+
+    def copy_(self, source):
+        return self._written(lambda owner: owner.copy_(source.detach()))
+
+    def _become(self, value):
+        return self._written(lambda owner: owner._become(value.detach()))
+
+    def __setitem__(self, key, value):
+        self._written(lambda owner: owner.__setitem__(key, value.detach() if isinstance(value, Tensor) else value))
+
+
+def _data(x):
+    """What `Tensor.data` gives."""
+    if isinstance(x, _Data):
+        return x
+    return _Data(x) if _writes_a_leaf(x) or not x.is_leaf or type(x) is not Tensor else x._alias()
