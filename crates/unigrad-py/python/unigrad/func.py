@@ -11,12 +11,13 @@ Arguments and results may be tensors, and tuples, lists and dicts of them. A res
 
 import functools as _functools
 
-from . import _tree, _unigrad
+from . import _check, _tree, _unigrad
+from ._errors import ArgumentError
 from ._unigrad import Tensor
 from ._unigrad import grad as _grad
 from ._unigrad import zeros as _zeros
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacrev", "jvp", "scan", "vjp", "vmap"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacrev", "jvp", "scan", "vjp", "vmap"]
 
 
 def _numbers(argnums, n_args):
@@ -295,3 +296,51 @@ def _spread(dims, value, out):
             raise ValueError(f"`in_dims` has {len(dims)} parts for {len(value)}: its structure is that of the arguments")
         for key in keys:
             _spread(dims if _is_dim(dims) else dims[key], value[key], out)
+
+
+def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """What a module computes with other tensors in place of its parameters and buffers, by path: a dict, or several.
+
+    With ``strict`` each parameter and buffer is to be given. The module is as it was afterwards. A parameter that stands in several places is one.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.Linear(2, 1)
+    >>> zeros = {name: ug.zeros_like(parameter) for name, parameter in layer.named_parameters()}
+    >>> ug.func.functional_call(layer, zeros, ug.ones(3, 2)).tolist()
+    [[0.0], [0.0], [0.0]]
+    """
+    from .nn.module import Module
+
+    if not isinstance(module, Module):
+        raise TypeError(f"argument 'module': a Module is wanted, not {_check._kind(module)}")
+    dicts = parameter_and_buffer_dicts if isinstance(parameter_and_buffer_dicts, (list, tuple)) else [parameter_and_buffer_dicts]
+    given = {}
+    for one in dicts:
+        if not hasattr(one, "items"):
+            raise TypeError(f"argument 'parameter_and_buffer_dicts': dicts of tensors are wanted, not {_check._kind(one)}")
+        given.update(one.items())
+    places = {}
+    for path, part in module.named_modules(remove_duplicate=False):
+        for kind in (part._parameters, part._buffers):
+            for name, value in kind.items():
+                if value is not None:
+                    places[f"{path}.{name}" if path else name] = (kind, name, value)
+    unknown = [name for name in given if name not in places]
+    missing = [name for name in places if name not in given] if strict else []
+    if (unknown and strict) or missing:
+        raise ArgumentError(
+            f"argument 'parameter_and_buffer_dicts': {(unknown or missing)[0]!r} is {'no tensor of the module' if unknown else 'missing'}\n"
+            " help: give the paths of `named_parameters()` and `named_buffers()`"
+        )
+    replaced = [(places[name], _check.tensor(name, value)) for name, value in given.items() if name in places]
+    if tie_weights:
+        known = {id(place[2]): value for place, value in replaced}
+        named = {name for name in given}
+        replaced += [(place, known[id(place[2])]) for name, place in places.items() if name not in named and id(place[2]) in known]
+    try:
+        for (kind, name, _), value in replaced:
+            kind[name] = value
+        return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
+    finally:
+        for (kind, name, before), _ in replaced:
+            kind[name] = before

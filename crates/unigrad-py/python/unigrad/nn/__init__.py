@@ -17,6 +17,8 @@ from .containers import *  # noqa: F403
 from .containers import __all__ as _containers
 from .layers import *  # noqa: F403
 from .layers import __all__ as _layers
+from .lazy import *  # noqa: F403
+from .lazy import __all__ as _lazy
 from .losses import *  # noqa: F403
 from .losses import __all__ as _losses
 from .module import Module
@@ -36,6 +38,7 @@ __all__ = sorted(
     + _attention
     + _containers
     + _layers
+    + _lazy
     + _losses
     + _norms
     + _recurrent

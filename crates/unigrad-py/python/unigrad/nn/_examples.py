@@ -1,6 +1,11 @@
 """An example of each of the layers, activations and losses that are made from tables: the lines, and what the last one gives. The suite runs them all."""
 
 EXAMPLES = {
+    "LazyLinear": ("ug.nn.LazyLinear(2)(ug.zeros(1, 3)).shape", "(1, 2)"),
+    **{f"LazyConv{n}d": (f"ug.nn.LazyConv{n}d(5, 1)(ug.zeros(1, 3{', 4' * n})).shape[1]", "5") for n in (1, 2, 3)},
+    **{f"LazyConvTranspose{n}d": (f"ug.nn.LazyConvTranspose{n}d(5, 1)(ug.zeros(1, 3{', 4' * n})).shape[1]", "5") for n in (1, 2, 3)},
+    **{f"LazyBatchNorm{n}d": (f"ug.nn.LazyBatchNorm{n}d()(ug.zeros(2, 3{', 4' * n})).shape[1]", "3") for n in (1, 2, 3)},
+    **{f"LazyInstanceNorm{n}d": (f"ug.nn.LazyInstanceNorm{n}d()(ug.zeros(2, 3{', 4' * n})).shape[1]", "3") for n in (1, 2, 3)},
     "AdaptiveAvgPool1d": ("ug.nn.AdaptiveAvgPool1d(2)(ug.zeros(1, 3, 8)).shape", "(1, 3, 2)"),
     "AdaptiveAvgPool2d": ("ug.nn.AdaptiveAvgPool2d(2)(ug.zeros(1, 3, 8, 8)).shape", "(1, 3, 2, 2)"),
     "AdaptiveAvgPool3d": ("ug.nn.AdaptiveAvgPool3d(2)(ug.zeros(1, 3, 8, 8, 8)).shape", "(1, 3, 2, 2, 2)"),

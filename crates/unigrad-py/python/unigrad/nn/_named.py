@@ -4,7 +4,7 @@ __all__ = ["KINDS", "Named"]
 
 KINDS = ("_parameters", "_buffers", "_modules")
 # What a module's dict has else.
-_RESERVED = frozenset((*KINDS, "training", "_non_persistent", "_forward_hooks", "_forward_pre_hooks"))
+_RESERVED = frozenset((*KINDS, "training", "_non_persistent", "_forward_hooks", "_forward_pre_hooks", "_more_hooks"))
 
 
 class Named(dict):

@@ -103,6 +103,30 @@ class Sequential(_Listed):
     def _of(self, modules):
         return type(self)(*modules)
 
+    def __add__(self, other):
+        if not isinstance(other, Sequential):
+            return NotImplemented
+        return Sequential(*self, *other)
+
+    def __iadd__(self, other):
+        if not isinstance(other, Sequential):
+            return NotImplemented
+        # The modules as they are now: it may be the same container.
+        for module in list(other):
+            self.append(module)
+        return self
+
+    def __mul__(self, n):
+        return Sequential(*(list(self) * _check.positive("n", n)))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, n):
+        own = list(self)
+        for module in own * (_check.positive("n", n) - 1):
+            self.append(module)
+        return self
+
     def forward(self, input):
         """The last module's output. Shapes: those of the modules."""
         if _nn.is_checkpointing():

@@ -10,6 +10,7 @@ from collections import OrderedDict, namedtuple
 from .. import _check
 from .._errors import ArgumentError, StateDictError
 from .._unigrad import Device, DType, Tensor, _nn
+from ..autograd import Function
 from ._named import KINDS, Named
 from .parameter import Buffer, Parameter, set_value
 
@@ -41,6 +42,89 @@ class RemovableHandle:
         self.remove()
 
 
+class _Leaving(Function):
+    """The results of a watched module: gradients arrive here first."""
+
+    @staticmethod
+    def forward(ctx, watched, *tensors):
+        ctx.watched = watched
+        return tensors
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return None, *ctx.watched.gradients_arrived(gradients)
+
+
+class _Arriving(Function):
+    """The inputs of a watched module: gradients arrive here last."""
+
+    @staticmethod
+    def forward(ctx, watched, *tensors):
+        ctx.watched = watched
+        return tensors
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return None, *ctx.watched.gradients_left(gradients)
+
+
+class watching:  # noqa: N801
+    """One forward pass of a module with hooks on its gradients."""
+
+    def __init__(self, module):
+        self.module, self.inputs, self.n_inputs, self.arrived = module, [], 0, ()
+
+    def _through(self, function, values):
+        at = [at for at, value in enumerate(values) if isinstance(value, Tensor) and value.requires_grad]
+        if not at:
+            return tuple(values), at
+        made = function.apply(self, *(values[one] for one in at))
+        values = list(values)
+        for one, value in zip(at, made if isinstance(made, tuple) else (made,)):
+            values[one] = value
+        return tuple(values), at
+
+    def arrive(self, args):
+        """The inputs, watched."""
+        self.n_inputs = sum(isinstance(value, Tensor) for value in args)
+        places = [at for at, value in enumerate(args) if isinstance(value, Tensor)]
+        args, at = self._through(_Arriving, args)
+        self.inputs = [places.index(one) for one in at]
+        return args
+
+    def leave(self, result):
+        """The results, watched: a tensor, or several in a tuple or list."""
+        if isinstance(result, Tensor):
+            return self._through(_Leaving, (result,))[0][0]
+        if isinstance(result, (tuple, list)) and not hasattr(result, "_fields"):
+            return type(result)(self._through(_Leaving, result)[0])
+        return result
+
+    def gradients_arrived(self, gradients):
+        """Those of the results, or others by a hook."""
+        for hook in self.module._hooks("backward_pre"):
+            given = hook(self.module, gradients)
+            gradients = gradients if given is None else given if isinstance(given, tuple) else (given,)
+        self.arrived = gradients
+        if not self.inputs:
+            # No gradient will leave it.
+            for hook in self.module._hooks("backward"):
+                hook(self.module, (None,) * self.n_inputs, gradients)
+        return gradients
+
+    def gradients_left(self, gradients):
+        """Those of the inputs, or others by a hook."""
+        for hook in self.module._hooks("backward"):
+            shown = [None] * self.n_inputs
+            for at, gradient in zip(self.inputs, gradients):
+                shown[at] = gradient
+            given = hook(self.module, tuple(shown), self.arrived)
+            if given is not None:
+                given = given if isinstance(given, tuple) else (given,)
+                gradients = tuple(given[at] for at in self.inputs)
+        return gradients
+
+
 def _unfit(name):
     if not isinstance(name, str):
         raise TypeError(f"argument 'name': a string is wanted, not {_check._kind(name)}")
@@ -65,6 +149,11 @@ class Module:
     >>> [name for name, _ in net.named_parameters()]
     ['hidden.weight', 'hidden.bias', 'out.weight']
     """
+
+    # PyTorch's number of a module's format in files, for classes that say it.
+    _version = 1
+    # Hooks of rarer kinds, by kind; most modules have none.
+    _more_hooks = None
 
     def __init__(self):
         state = self.__dict__
@@ -186,7 +275,7 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no `forward`\n help: write the method, or call its parts")
 
     def __call__(self, *args, **kwargs):
-        if not self._forward_hooks and not self._forward_pre_hooks:
+        if not self._forward_hooks and not self._forward_pre_hooks and self._more_hooks is None:
             return self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_pre_hooks.values()):
             given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
@@ -194,19 +283,66 @@ class Module:
                 args, kwargs = given
             elif given is not None:
                 args = given if isinstance(given, tuple) else (given,)
+        watched = watching(self) if self._hooks("backward") or self._hooks("backward_pre") else None
+        if watched is not None:
+            args = watched.arrive(args)
         result = self.forward(*args, **kwargs)
         for hook, with_kwargs in list(self._forward_hooks.values()):
             given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             result = result if given is None else given
-        return result
+        return result if watched is None else watched.leave(result)
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False):
+    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Calls ``hook(module, args, output)`` after each forward pass; what it returns, if not ``None``, is the output."""
         return self._hook(self._forward_hooks, hook, prepend, with_kwargs)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Calls ``hook(module, args)`` before each forward pass; what it returns, if not ``None``, are the arguments."""
         return self._hook(self._forward_pre_hooks, hook, prepend, with_kwargs)
+
+    def _hooks(self, kind):
+        """Those of a rarer kind, in order."""
+        return () if self._more_hooks is None else [hook for hook, _ in self._more_hooks.get(kind, {}).values()]
+
+    def _rare_hook(self, kind, hook, prepend=False):
+        if "_more_hooks" not in self.__dict__:
+            object.__setattr__(self, "_more_hooks", {})
+        return self._hook(self._more_hooks.setdefault(kind, OrderedDict()), hook, prepend, False)
+
+    def register_full_backward_hook(self, hook, prepend=False):
+        """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the module's inputs are there: tuples, with ``None`` for an input that has
+        none. What it returns, if not ``None``, are other gradients of the inputs."""
+        return self._rare_hook("backward", hook, prepend)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_full_backward_pre_hook(self, hook, prepend=False):
+        """Calls ``hook(module, grad_output)`` before gradients go back through the module; what it returns, if not ``None``, are other gradients."""
+        return self._rare_hook("backward_pre", hook, prepend)
+
+    def register_state_dict_pre_hook(self, hook):
+        """Calls ``hook(module, prefix, keep_vars)`` before each ``state_dict``."""
+        return self._rare_hook("state_dict_pre", hook)
+
+    def register_state_dict_post_hook(self, hook):
+        """Calls ``hook(module, state_dict, prefix, local_metadata)`` after each ``state_dict``, to change it."""
+        return self._rare_hook("state_dict_post", hook)
+
+    def _register_state_dict_hook(self, hook):
+        return self._rare_hook("state_dict_post", hook)
+
+    def register_load_state_dict_pre_hook(self, hook):
+        """Calls ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`` before each ``load_state_dict``, to
+        change the state."""
+        return self._rare_hook("load_pre", hook)
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        _check.call("hook", hook)
+        return self._rare_hook("load_pre", hook if with_module else lambda module, *rest: hook(*rest))
+
+    def register_load_state_dict_post_hook(self, hook):
+        """Calls ``hook(module, incompatible_keys)`` in each ``load_state_dict``: what it takes out of ``missing_keys`` and ``unexpected_keys`` is no error."""
+        return self._rare_hook("load_post", hook)
 
     def _hook(self, hooks, hook, prepend, with_kwargs):
         _check.call("hook", hook)
@@ -298,7 +434,41 @@ class Module:
             raise AttributeError(f"there is no {kind} {target!r}")
         return tensor
 
+    def set_submodule(self, target, module, strict=False):
+        """Puts another module at a path, such as ``"layers.0"``; with ``strict`` only where one is."""
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict:
+            parent.get_submodule(name)
+        if not isinstance(module, Module):
+            raise TypeError(f"argument 'module': a Module is wanted, not {_check._kind(module)}")
+        parent._modules[name] = module
+
     # What is done to all of it.
+
+    def _apply(self, fn, recurse=True):
+        # What programs with tensors of their own override: those of each module become what `fn` makes of them.
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for tensor in (*self._parameters.values(), *self._buffers.values()):
+            if tensor is not None:
+                tensor.data = fn(tensor.data)
+        return self
+
+    def to_empty(self, *, device, recurse=True):
+        """To a device; values are any. Returns the module."""
+        return self.to(device=device)
+
+    def share_memory(self):
+        """Nothing: threads of one process share all memory. Returns the module."""
+        return self
+
+    def compile(self, *args, **kwargs):
+        """Nothing: what a module computes is compiled anyway."""
+
+    def type(self, dst_type):
+        """Floats become of another dtype. Returns the module."""
+        return self.to(dtype=dst_type)
 
     def apply(self, fn):
         """Calls ``fn`` with each module in it, and then with the module. Returns the module."""
@@ -389,17 +559,30 @@ class Module:
     def state_dict(self, *, destination=None, prefix="", keep_vars=False):
         """Parameters and persistent buffers by path. The tensors are detached, unless ``keep_vars``."""
         destination = OrderedDict() if destination is None else destination
+        for hook in self._hooks("state_dict_pre"):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._hooks("state_dict_post"):
+            given = hook(self, destination, prefix, {})
+            destination = destination if given is None else given
+        return destination
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        # What is this module's own: a class that saves more, or under other names, overrides it, as in PyTorch.
         for kind in (self._parameters, self._buffers):
             for name, tensor in kind.items():
                 if tensor is not None and name not in self._non_persistent:
                     destination[prefix + name] = tensor if keep_vars else tensor.detach()
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         extra = self.get_extra_state()
         if extra is not None:
             destination[prefix + "_extra_state"] = extra
-        return destination
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+        # What is this module's own is loaded with all the rest, once everything fits. A class that overrides it changes the state before.
+        pass
 
     def get_extra_state(self):
         """What ``state_dict`` keeps beside tensors; a class of one's own may return something."""
@@ -417,19 +600,27 @@ class Module:
         """
         if not hasattr(state_dict, "items"):
             raise TypeError(f"argument 'state_dict': names and tensors are wanted, not {_check._kind(state_dict)}")
-        state_dict = dict(state_dict.items())
-        own, extras = {}, {}
+        state_dict = OrderedDict(state_dict.items())
+        own, extras, wrong, without, beyond = {}, {}, [], [], []
         for path, module in self.named_modules(remove_duplicate=False):
             path = f"{path}." if path else ""
+            around = (state_dict, path, {}, strict, without, beyond, wrong)
+            for hook in module._hooks("load_pre"):
+                hook(module, *around)
+            if type(module)._load_from_state_dict is not Module._load_from_state_dict:
+                module._load_from_state_dict(*around)
             for kind in (module._parameters, module._buffers):
                 for name, tensor in kind.items():
                     if tensor is not None and name not in module._non_persistent:
                         own[path + name] = tensor
             if type(module).get_extra_state is not Module.get_extra_state:
                 extras[path + "_extra_state"] = module
-        missing = [name for name in [*own, *extras] if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own and name not in extras]
-        wrong = []
+        missing = [*without, *(name for name in [*own, *extras] if name not in state_dict and name not in without)]
+        unexpected = [*beyond, *(name for name in state_dict if name not in own and name not in extras and name not in beyond)]
+        keys = _Keys(missing, unexpected)
+        for module in self.modules():
+            for hook in module._hooks("load_post"):
+                hook(module, keys)
         values = {}
         for name, tensor in own.items():
             if name not in state_dict:
@@ -464,7 +655,7 @@ class Module:
             if name in state_dict:
                 module.set_extra_state(state_dict[name])
         _nn.realize([own[name] for name in values])
-        return _Keys(missing, unexpected)
+        return keys
 
     # As Python's objects.
 
