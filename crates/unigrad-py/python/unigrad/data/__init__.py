@@ -22,7 +22,7 @@ from .datasets import (
     random_split,
 )
 from .images import CIFAR10, CIFAR100, MNIST, FashionMNIST, ImageFolder, PictureDataset, decode_image, read_image
-from .loader import DataLoader, default_collate
+from .loader import DataLoader, WorkerInfo, default_collate, default_convert, get_worker_info
 from .native import Csv, Picture, TableSchema, TokenVocabulary, lines_of_file, split_text, texts_of_table
 from .samplers import (
     BalancedSampler,
@@ -43,6 +43,7 @@ __all__ = [
     "CIFAR10", "CIFAR100", "MNIST", "BalancedSampler", "BatchSampler", "BucketBatchSampler", "CachedDataset", "ChainDataset", "ConcatDataset", "Csv",
     "DataLoader", "Dataset", "DistributedSampler", "FashionMNIST", "ImageFolder", "IterableDataset", "LabelledTexts", "MapDataset", "PadSequences",
     "Picture", "PictureDataset", "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "StratifiedSampler", "Subset", "SubsetRandomSampler",
-    "TableSchema", "TensorDataset", "TokenVocabulary", "TokenWindows", "WeightedRandomSampler", "decode_image", "default_collate", "digits", "k_fold",
+    "TableSchema", "TensorDataset", "TokenVocabulary", "TokenWindows", "WeightedRandomSampler", "WorkerInfo", "decode_image", "default_collate",
+    "default_convert", "digits", "get_worker_info", "k_fold",
     "lines_of_file", "random_split", "read_image", "split_text", "stratified_split", "table_dataset", "texts_of_table", "transforms", "validation_split",
 ]  # fmt: skip

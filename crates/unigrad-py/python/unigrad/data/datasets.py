@@ -45,6 +45,9 @@ class IterableDataset(Dataset):
     def __iter__(self):
         raise NotImplementedError(f"{type(self).__name__} has no `__iter__`")
 
+    def __add__(self, other):
+        return ChainDataset([self, other])
+
 
 def _length(name, value):
     if isinstance(value, (str, bytes)) or not hasattr(value, "__getitem__") or not hasattr(value, "__len__"):
@@ -190,6 +193,8 @@ class Subset(Dataset):
     def __getitem__(self, index):
         if isinstance(index, slice):
             return Subset(self.dataset, self.indices[index])
+        if isinstance(index, (list, tuple)):
+            return self.dataset[[self.indices[one] for one in index]]
         return self.dataset[self.indices[index]]
 
     @property

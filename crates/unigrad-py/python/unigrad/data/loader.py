@@ -1,11 +1,13 @@
 """Batches of a dataset, made by threads ahead of time."""
 
 import itertools
+import threading
 from collections import deque
 from collections.abc import Mapping
 
 from .. import _check
 from .._errors import ArgumentError
+from .._random_numbers import _random
 from .._unigrad import Tensor, stack, tensor
 from .datasets import IterableDataset
 from .samplers import BatchSampler, RandomSampler, SequentialSampler
@@ -45,6 +47,49 @@ def default_collate(batch):
     raise TypeError(f"argument 'batch': tensors, arrays, numbers and collections of them are wanted, not {_check._kind(first)}")
 
 
+def default_convert(data):
+    """Arrays of NumPy become tensors, wherever they are in tuples, lists and dicts; all else stays: what a ``DataLoader`` without batches does.
+
+    >>> import unigrad as ug, numpy
+    >>> ug.data.default_convert([numpy.ones(2), "a"])
+    [tensor([1., 1.], dtype=unigrad.float64), 'a']
+    """
+    if isinstance(data, (Tensor, str, bytes)):
+        return data
+    if hasattr(data, "__array__"):
+        return tensor(data)
+    if isinstance(data, Mapping):
+        return {name: default_convert(value) for name, value in data.items()}
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*map(default_convert, data))
+    return [default_convert(value) for value in data] if isinstance(data, (list, tuple)) else data
+
+
+_HERE = threading.local()
+
+
+class WorkerInfo:
+    """Which worker of a ``DataLoader`` this thread is: ``id`` of ``num_workers``, and its ``dataset``.
+
+    >>> import unigrad as ug
+    >>> ug.data.WorkerInfo(0, 2, 7, [1, 2]).num_workers
+    2
+    """
+
+    def __init__(self, id, num_workers, seed, dataset):
+        self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
+
+
+def get_worker_info():
+    """Which worker of a ``DataLoader`` calls, or ``None`` outside of one.
+
+    >>> import unigrad as ug
+    >>> ug.data.get_worker_info() is None
+    True
+    """
+    return getattr(_HERE, "info", None)
+
+
 class DataLoader:
     """Batches of a dataset, in order or shuffled, made by threads ahead of time with ``num_workers``.
 
@@ -72,14 +117,20 @@ class DataLoader:
         worker_init_fn=None,
         generator=None,
         *,
-        prefetch_factor=2,
+        multiprocessing_context=None,
+        prefetch_factor=None,
         persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
         seed=None,
         device=None,
     ):
         self.dataset, self.device = dataset, device
         self.num_workers, self.drop_last = _check.whole("num_workers", num_workers, 0), _check.flag("drop_last", drop_last)
-        self.prefetch_factor = _check.positive("prefetch_factor", prefetch_factor)
+        self.prefetch_factor = 2 if prefetch_factor is None else _check.positive("prefetch_factor", prefetch_factor)
+        self.worker_init_fn = None if worker_init_fn is None else _check.call("worker_init_fn", worker_init_fn)
+        # Threads share memory: what is said of processes and of pinned memory makes no difference.
+        self.pin_memory, self.timeout, self.persistent_workers = pin_memory, timeout, persistent_workers
         if self.num_workers > 1024:
             raise ArgumentError(f"argument 'num_workers' is {num_workers}\n help: use a thread or two for each core")
         self.collate_fn = None if collate_fn is None else _check.call("collate_fn", collate_fn)
@@ -144,13 +195,13 @@ class DataLoader:
 
     def _one(self, index):
         item = self.dataset[index]
-        return self._there(self.collate_fn(item) if self.collate_fn is not None else item)
+        return self._there((self.collate_fn or default_convert)(item))
 
     def _streamed(self):
         items = iter(self.dataset)
         if self.batch_size is None:
             for item in items:
-                yield self._there(self.collate_fn(item) if self.collate_fn is not None else item)
+                yield self._there((self.collate_fn or default_convert)(item))
             return
         while batch := list(itertools.islice(items, self.batch_size)):
             if len(batch) == self.batch_size or not self.drop_last:
@@ -167,7 +218,15 @@ class DataLoader:
     def _ahead(self, work, numbers):
         from concurrent.futures import ThreadPoolExecutor
 
-        pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="unigrad-data")
+        ids, base = itertools.count(), _random(None).getrandbits(31) if self.worker_init_fn is not None else 0
+
+        def begin():
+            own = next(ids)
+            _HERE.info = WorkerInfo(own, self.num_workers, base + own, self.dataset)
+            if self.worker_init_fn is not None:
+                self.worker_init_fn(own)
+
+        pool = ThreadPoolExecutor(self.num_workers, thread_name_prefix="unigrad-data", initializer=begin)
         pending = deque()
         try:
             numbers = iter(numbers)

@@ -61,7 +61,7 @@ class RandomSampler(Sampler):
     def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
         n = _length("data_source", data_source)
         self.data_source, self.replacement = data_source, _check.flag("replacement", replacement)
-        self.num_samples = n if num_samples is None else _check.size("num_samples", num_samples)
+        self.num_samples = n if num_samples is None else _check.positive("num_samples", num_samples)
         self.generator, self.epoch = generator, None
         if generator is not None and not isinstance(generator, (random.Random, Generator)):
             self.generator = _check.whole("generator", generator, 0)
@@ -123,7 +123,7 @@ class WeightedRandomSampler(Sampler):
             raise TypeError(f"argument 'weights': numbers are wanted, not {_check._kind(weights)}")
         weights = weights.tolist() if hasattr(weights, "tolist") else list(weights)
         self.weights = [_check.number("weights", weight, 0.0) for weight in weights]
-        self.num_samples, self.replacement = _check.size("num_samples", num_samples), _check.flag("replacement", replacement)
+        self.num_samples, self.replacement = _check.positive("num_samples", num_samples), _check.flag("replacement", replacement)
         self.generator = generator
         possible = sum(weight > 0.0 for weight in self.weights)
         if not possible or (not self.replacement and self.num_samples > possible):

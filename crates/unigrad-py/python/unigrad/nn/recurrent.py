@@ -1,23 +1,127 @@
 """Recurrent layers and cells, with PyTorch's parameters; packed sequences."""
 
-from collections import namedtuple
-
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import _nn
+from .._unigrad import _nn, concat, tensor, zeros
 from .layers import _uniform
 from .module import Module
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell"]
 
-PackedSequence = namedtuple("PackedSequence", ["data", "lengths", "batch_first", "enforce_sorted"])
-PackedSequence.__doc__ = """Sequences of a length each, padded: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take.
+class PackedSequence:
+    """Sequences of a length each: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take. They lie padded; ``data``, ``batch_sizes``,
+    ``sorted_indices`` and ``unsorted_indices`` are PyTorch's: the steps of all sequences without padding, the longest first.
 
->>> import unigrad as ug
->>> packed = ug.nn.utils.rnn.pack_sequence([ug.zeros(3, 2), ug.zeros(1, 2)])
->>> packed.lengths.tolist()
-[3, 1]
-"""
+    >>> import unigrad as ug
+    >>> packed = ug.nn.utils.rnn.pack_sequence([ug.zeros(3, 2), ug.zeros(1, 2)])
+    >>> packed.lengths.tolist(), packed.batch_sizes.tolist(), packed.data.shape
+    ([3, 1], [2, 1, 1], (4, 2))
+    """
+
+    def __init__(self, data, batch_sizes, sorted_indices=None, unsorted_indices=None):
+        _check.tensor("data", data)
+        for name, order in (("sorted_indices", sorted_indices), ("unsorted_indices", unsorted_indices)):
+            _check.tensor(name, order, optional=True)
+        if _check.tensor("batch_sizes", batch_sizes).ndim != 1 or batch_sizes.is_floating_point():
+            raise ArgumentError(f"argument 'batch_sizes' is {list(batch_sizes.shape)} of {batch_sizes.dtype}\n help: give what `pack_sequence` gives")
+        sizes = batch_sizes.tolist()
+        if not sizes or data.ndim == 0 or sum(sizes) != data.shape[0] or sorted(sizes, reverse=True) != sizes or sizes[-1] < 1:
+            raise ArgumentError(f"argument 'batch_sizes' is {sizes}, for {data.shape[0] if data.ndim else 0} rows\n help: give what `pack_sequence` gives")
+        if sorted_indices is None and unsorted_indices is not None:
+            sorted_indices = unsorted_indices.argsort()
+        order = list(range(sizes[0])) if sorted_indices is None else sorted_indices.tolist()
+        if order != list(range(sizes[0])) and (not isinstance(order, list) or sorted(order) != list(range(sizes[0]))):
+            raise ArgumentError(f"argument 'sorted_indices' is no order of {sizes[0]} sequences\n help: give what `pack_sequence` gives")
+        lengths = [sum(size > at for size in sizes) for at in range(sizes[0])]
+        # Where each step of each sequence is among the rows; what is beyond a length is the row of zeros after them.
+        rows, start = [[data.shape[0]] * len(sizes) for _ in order], 0
+        for step, size in enumerate(sizes):
+            for at in range(size):
+                rows[order[at]][step] = start + at
+            start += size
+        device = data.device
+        padded = concat([data, zeros((1, *data.shape[1:]), dtype=data.dtype, device=device)], 0)[tensor(rows, device=device)]
+        at_home = [0] * len(order)
+        for at, one in enumerate(order):
+            at_home[one] = lengths[at]
+        self._take(padded, tensor(at_home, device=device), True, sorted_indices is None)
+
+    def _take(self, padded, lengths, batch_first, enforce_sorted):
+        self.padded, self.lengths, self.batch_first, self.enforce_sorted = padded, lengths, batch_first, enforce_sorted
+        self._order = None
+
+    @classmethod
+    def _of(cls, padded, lengths, batch_first, enforce_sorted):
+        made = cls.__new__(cls)
+        made._take(padded, lengths, batch_first, enforce_sorted)
+        return made
+
+    def _with(self, padded):
+        """The same lengths, of other features."""
+        return PackedSequence._of(padded, self.lengths, self.batch_first, self.enforce_sorted)
+
+    def _sorted(self):
+        # Read once, when it is asked for: recurrent layers need no order.
+        if self._order is None:
+            lengths = self.lengths.tolist()
+            self._order = sorted(range(len(lengths)), key=lambda at: -lengths[at]), lengths
+        return self._order
+
+    @property
+    def batch_sizes(self):
+        """How many sequences go on at each step: a tensor on the CPU."""
+        _, lengths = self._sorted()
+        return tensor([sum(length > step for length in lengths) for step in range(max(lengths))], device="cpu")
+
+    @property
+    def data(self):
+        """The steps of all sequences, one step after another."""
+        order, lengths = self._sorted()
+        rows = self.padded if self.batch_first else self.padded.transpose(0, 1)
+        width = rows.shape[1]
+        at = [one * width + step for step in range(max(lengths)) for one in order if lengths[one] > step]
+        return rows.reshape(-1, *rows.shape[2:])[tensor(at, device=rows.device)]
+
+    @property
+    def sorted_indices(self):
+        """The sequences, the longest first; ``None`` where they were in that order."""
+        order, _ = self._sorted()
+        return None if self.enforce_sorted and order == list(range(len(order))) else tensor(order, device=self.padded.device)
+
+    @property
+    def unsorted_indices(self):
+        """Where each sequence is among the sorted ones."""
+        order = self.sorted_indices
+        return None if order is None else order.argsort()
+
+    def __iter__(self):
+        return iter((self.data, self.batch_sizes, self.sorted_indices, self.unsorted_indices))
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, at):
+        return tuple(self)[at]
+
+    def _replace(self, **kwargs):
+        names = ("data", "batch_sizes", "sorted_indices", "unsorted_indices")
+        return PackedSequence(**{**dict(zip(names, self)), **kwargs})
+
+    def to(self, *args, **kwargs):
+        """On another device, or as another dtype."""
+        padded = self.padded.to(*args, **kwargs)
+        return PackedSequence._of(padded, self.lengths.to(padded.device), self.batch_first, self.enforce_sorted)
+
+    def cpu(self):
+        """On the CPU."""
+        return self.to("cpu")
+
+    def cuda(self, device=None):
+        """On a CUDA device."""
+        return self.to("cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device)
+
+    def __repr__(self):
+        return f"PackedSequence(data={self.data}, batch_sizes={self.batch_sizes}, sorted_indices={self.sorted_indices})"
 
 
 class RNNBase(Module):
@@ -75,7 +179,7 @@ class RNNBase(Module):
         packed = isinstance(input, PackedSequence)
         if packed:
             batch_first, lengths = input.batch_first, input.lengths
-            given, input = input, input.data
+            given, input = input, input.padded
         _check.tensor("input", input)
         if input.ndim not in (2, 3):
             raise ArgumentError(f"argument 'input' has {input.ndim} axes\n help: give `[length, batch, features]`, or `[length, features]`")
@@ -94,7 +198,7 @@ class RNNBase(Module):
             self.bidirectional,
         )
         if packed:
-            output = given._replace(data=output)
+            output = given._with(output)
         return output, h, c
 
     def extra_repr(self):

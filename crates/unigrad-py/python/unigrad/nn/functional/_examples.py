@@ -1,6 +1,11 @@
 """An example of each of the functions that are made for each number of axes: the lines, and what the last one gives. The suite runs them all."""
 
 EXAMPLES = {
+    **{
+        f"{name}_": (f"ug.nn.functional.{name}_(ug.tensor([2.0, 3.0]){more})", "tensor([1., 1.])" if name == "hardtanh" else "tensor([2., 3.])")
+        for name, more in {"celu": "", "elu": "", "hardtanh": "", "leaky_relu": "", "relu": "", "rrelu": "", "threshold": ", 0.5, 0.0"}.items()
+    },
+    "selu_": ("ug.nn.functional.selu_(ug.tensor([0.0, 1.0]))", "tensor([0.0000, 1.0507])"),
     "adaptive_avg_pool1d": ("ug.nn.functional.adaptive_avg_pool1d(ug.zeros(1, 3, 8), 2).shape", "(1, 3, 2)"),
     "adaptive_avg_pool2d": ("ug.nn.functional.adaptive_avg_pool2d(ug.zeros(1, 3, 8, 8), 2).shape", "(1, 3, 2, 2)"),
     "adaptive_avg_pool3d": ("ug.nn.functional.adaptive_avg_pool3d(ug.zeros(1, 3, 8, 8, 8), 2).shape", "(1, 3, 2, 2, 2)"),

@@ -6,9 +6,9 @@ from ..._errors import ArgumentError
 from ..._unigrad import Tensor, _nn
 
 __all__ = [
-    "celu", "elu", "geglu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
-    "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "softmax", "softmin",
-    "softplus", "softshrink", "softsign", "swiglu", "tanh", "tanhshrink", "threshold",
+    "celu", "celu_", "elu", "elu_", "geglu", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
+    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid",
+    "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "swiglu", "tanh", "tanhshrink", "threshold", "threshold_",
 ]  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def _dim(input, dim):
     return _check.whole("dim", dim)
 
 
-def softmax(input, dim=None, dtype=None):
+def softmax(input, dim=None, dtype=None, _stacklevel=3):
     """``exp(x) / sum(exp(x))`` along an axis.
 
     >>> import unigrad as ug
@@ -212,7 +212,7 @@ def softmax(input, dim=None, dtype=None):
     return _tensor("input", input).softmax(_dim(input, dim), dtype)
 
 
-def softmin(input, dim=None, dtype=None):
+def softmin(input, dim=None, dtype=None, _stacklevel=3):
     """``exp(-x) / sum(exp(-x))`` along an axis.
 
     >>> import unigrad as ug
@@ -223,7 +223,7 @@ def softmin(input, dim=None, dtype=None):
     return (x if dtype is None else x.cast(dtype)).softmin(_dim(x, dim))
 
 
-def log_softmax(input, dim=None, dtype=None):
+def log_softmax(input, dim=None, dtype=None, _stacklevel=3):
     """The logarithm of ``softmax``.
 
     >>> import unigrad as ug
@@ -231,6 +231,22 @@ def log_softmax(input, dim=None, dtype=None):
     tensor([[-0.6931, -0.6931]])
     """
     return _tensor("input", input).log_softmax(_dim(input, dim), dtype)
+
+
+def _in_place(name):
+    """The activation as PyTorch's function with an underscore: for all holders of the tensor."""
+    op = globals()[name]
+
+    def function(input, *args, **kwargs):
+        return _tensor("input", input).copy_(op(input, *args, **kwargs))
+
+    function.__name__ = function.__qualname__ = f"{name}_"
+    function.__doc__ = f"``{name}`` in place: for all holders of the tensor."
+    return function
+
+
+celu_, elu_, hardtanh_, leaky_relu_ = map(_in_place, ("celu", "elu", "hardtanh", "leaky_relu"))
+relu_, rrelu_, selu_, threshold_ = map(_in_place, ("relu", "rrelu", "selu", "threshold"))
 
 
 def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1):

@@ -135,4 +135,6 @@ def one_hot(tensor, num_classes=-1):
         if tensor.numel() == 0:
             raise ArgumentError("argument 'num_classes' is -1, of an empty tensor\n help: say how many classes there are")
         num_classes = int(tensor.amax().item()) + 1
+        if num_classes < 1:
+            raise ArgumentError("argument 'tensor' has classes below 0\n help: classes are counted from 0")
     return tensor.one_hot(num_classes)

@@ -90,10 +90,13 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):
-    """Divided by the norm along an axis.
+    """Divided by the norm along an axis, or along several.
 
     >>> import unigrad as ug
     >>> ug.nn.functional.normalize(ug.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    return _tensor("input", input).normalize(float(_check.number("p", p)), dim, eps)
+    input, p = _tensor("input", input), float(_check.number("p", p))
+    if isinstance(dim, (tuple, list)):
+        return input / input.norm(p, tuple(dim), keepdim=True).clamp(min=_check.number("eps", eps))
+    return input.normalize(p, dim, eps)

@@ -100,7 +100,12 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     >>> ug.nn.functional.unfold(ug.ones(1, 3, 4, 4), kernel_size=2, stride=2).shape
     (1, 12, 4)
     """
-    return _tensor("input", input).im2col(_check.sizes("kernel_size", kernel_size, 2, 1), dilation, padding, stride)
+    settings = [_check.sizes("kernel_size", kernel_size, 2, 1), _check.sizes("dilation", dilation, 2, 1)]
+    settings += [_check.sizes("padding", padding, 2), _check.sizes("stride", stride, 2, 1)]
+    if _tensor("input", input).ndim == 3:
+        # One image.
+        return input.unsqueeze(0).im2col(*settings).squeeze(0)
+    return input.im2col(*settings)
 
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):

@@ -4,14 +4,16 @@ from ... import _check
 from ..._errors import ArgumentError
 from ..._told import name_arguments as _name_arguments
 from ..._unigrad import Tensor, _nn, concat
-from ..parameter import set_value
-from . import parametrizations, rnn
-from .parametrizations import remove_parametrizations, spectral_norm, weight_norm
+from ..parameter import Parameter, set_value
+from . import parametrizations, parametrize, rnn
+from ._old_norms import remove_spectral_norm, remove_weight_norm, spectral_norm, weight_norm
+from .parametrizations import remove_parametrizations
 from .recompute import checkpoint
 
 __all__ = [
-    "checkpoint", "clip_grad_adaptively_", "clip_grad_norm_", "clip_grad_value_", "get_total_norm", "parameters_to_vector", "parametrizations",
-    "remove_parametrizations", "rnn", "spectral_norm", "vector_to_parameters", "weight_norm",
+    "checkpoint", "clip_grad_adaptively_", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "fuse_conv_bn_eval", "get_total_norm",
+    "parameters_to_vector", "parametrizations", "parametrize", "remove_parametrizations", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init",
+    "spectral_norm", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
 
 
@@ -34,6 +36,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     10.0
     """
     parameters = _list("parameters", parameters)
+    max_norm = max_norm.item() if isinstance(max_norm, Tensor) else max_norm
     max_norm, norm_type = _check.number("max_norm", max_norm, 0.0), _check.number("norm_type", norm_type, above=0.0)
     if error_if_nonfinite:
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None], norm_type)
@@ -43,7 +46,7 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return Tensor(0.0) if norm is None else norm
 
 
-def get_total_norm(tensors, norm_type=2.0):
+def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all tensors together.
 
     >>> import unigrad as ug
@@ -53,8 +56,68 @@ def get_total_norm(tensors, norm_type=2.0):
     tensors, p = _list("tensors", tensors), _check.number("norm_type", norm_type, above=0.0)
     if not tensors:
         return Tensor(0.0)
-    flat = concat([tensor.detach().reshape(-1).float() for tensor in tensors], 0).abs()
-    return flat.amax() if p == float("inf") else flat.pow(p).sum().pow(1.0 / p)
+    wide = "float64" if any(tensor.dtype.name == "float64" for tensor in tensors) else "float32"
+    flat = concat([tensor.detach().reshape(-1).to(tensors[0].device).cast(wide) for tensor in tensors], 0).abs()
+    norm = flat.amax() if p == float("inf") else flat.pow(p).sum().pow(1.0 / p)
+    if error_if_nonfinite and not norm.isfinite().item():
+        raise ArgumentError("the norm of the tensors is not finite\n help: see where the loss is no number")
+    return norm
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scales gradients down together, as ``clip_grad_norm_``, where their norm is known: ``get_total_norm`` of them.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.tensor([3.0, 4.0]))
+    >>> w.square().sum().backward()
+    >>> ug.nn.utils.clip_grads_with_norm_([w], 1.0, ug.nn.utils.get_total_norm([w.grad]))
+    >>> w.grad
+    tensor([0.6000, 0.8000])
+    """
+    max_norm = max_norm if isinstance(max_norm, Tensor) else _check.number("max_norm", max_norm, 0.0)
+    factor = (max_norm / (_check.tensor("total_norm", total_norm) + 1e-6)).clamp(max=1.0)
+    for parameter in _list("parameters", parameters):
+        if parameter.grad is not None:
+            grad = parameter.grad.detach()
+            parameter.grad = (grad * factor.to(grad.device)).cast(grad.dtype)
+
+
+def fuse_conv_bn_eval(conv, bn, transpose=False):
+    """A convolution and the batch norm after it as one convolution, for use.
+
+    >>> import unigrad as ug
+    >>> conv, norm, x = ug.nn.Conv2d(2, 3, 1).eval(), ug.nn.BatchNorm2d(3).eval(), ug.rand(1, 2, 4, 4)
+    >>> ug.nn.utils.fuse_conv_bn_eval(conv, norm)(x).allclose(norm(conv(x)), atol=1e-5)
+    True
+    """
+    import copy
+
+    for name, module in (("conv", conv), ("bn", bn)):
+        if not hasattr(module, "training") or not hasattr(module, "running_var" if name == "bn" else "weight"):
+            raise TypeError(f"argument '{name}': a {'batch norm' if name == 'bn' else 'convolution'} is wanted, not {_check._kind(module)}")
+    if bn.running_var is None:
+        raise ArgumentError("argument 'bn' has no running statistics\n help: fuse one that has")
+    if conv.training or bn.training:
+        raise ArgumentError("arguments 'conv' and 'bn' are training\n help: call `eval()` on both")
+    fused = copy.deepcopy(conv)
+    scale = (bn.running_var + bn.eps).rsqrt()
+    scale = scale if bn.weight is None else scale * bn.weight.detach()
+    axes = [1, -1] if transpose else [-1, 1]
+    bias = -bn.running_mean if conv.bias is None else conv.bias.detach() - bn.running_mean
+    bias = bias * scale if bn.bias is None else bias * scale + bn.bias.detach()
+    fused.weight.data = (conv.weight.detach() * scale.reshape(axes + [1] * (conv.weight.ndim - 2))).cast(conv.weight.dtype)
+    fused._parameters["bias"] = Parameter(bias.cast(conv.weight.dtype))
+    return fused
+
+
+def skip_init(module_cls, *args, **kwargs):
+    """A module as its class makes it: initial values that are replaced are never computed.
+
+    >>> import unigrad as ug
+    >>> ug.nn.utils.skip_init(ug.nn.Linear, 3, 4).weight.shape
+    (4, 3)
+    """
+    return _check.call("module_cls", module_cls)(*args, **kwargs)
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):
@@ -118,4 +181,4 @@ def vector_to_parameters(vec, parameters):
         start += parameter.numel()
 
 
-_name_arguments(globals(), __all__, without=("checkpoint",))
+_name_arguments(globals(), __all__, without=("checkpoint", "skip_init"))

@@ -91,6 +91,26 @@ def _parametrize(module, name, make):
     return module
 
 
+def _computed(module):
+    """The names of computed weights, and what computes them."""
+    parts = module._modules.get("parametrizations")
+    own = list(parts._modules.items()) if parts is not None else []
+    return own + [(name, _OfModule(module, norm)) for name, norm in module.__dict__.get("_old_norms", {}).items()]
+
+
+class _OfModule:
+    """A norm in PyTorch's old form, of a module that has its parameters."""
+
+    def __init__(self, module, norm):
+        self.module, self.norm = module, norm
+
+    def __call__(self):
+        return self.norm.forward(self.module)
+
+    def values(self):
+        return self.norm.values(self.module)
+
+
 def _compute_weights(module):
     """Gives the module a class of its own, whose computed weights are attributes."""
     base = type(module)
@@ -98,7 +118,7 @@ def _compute_weights(module):
     class Parametrized(base):
         def forward(self, *args, **kwargs):
             # Each weight is computed once in a pass.
-            computed = {name: part() for name, part in self._modules["parametrizations"]._modules.items()}
+            computed = {name: part() for name, part in _computed(self)}
             own = self._parameters
             before = dict(own)
             own.update(computed)
@@ -109,9 +129,9 @@ def _compute_weights(module):
                 own.update(before)
 
         def __getattr__(self, name):
-            parts = self.__dict__.get("_modules", {}).get("parametrizations")
-            if parts is not None and name in parts._modules and name not in self._parameters:
-                return parts._modules[name].values()
+            for own, part in _computed(self) if "_modules" in self.__dict__ else ():
+                if own == name:
+                    return part.values()
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
         def __reduce_ex__(self, protocol):
@@ -140,7 +160,7 @@ def weight_norm(module, name="weight", dim=0):
     """The weight becomes ``g * v / |v|`` (Salimans and Kingma, 2016), a length for each index of ``dim``, or one for all. Returns the module.
 
     >>> import unigrad as ug
-    >>> layer = ug.nn.utils.weight_norm(ug.nn.Linear(4, 3))
+    >>> layer = ug.nn.utils.parametrizations.weight_norm(ug.nn.Linear(4, 3))
     >>> [name for name, _ in layer.named_parameters()]
     ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
     """
@@ -189,8 +209,14 @@ def remove_parametrizations(module, name="weight"):
     if parts is None or name not in parts._modules:
         raise ArgumentError(f"argument 'name' is {name!r}, which is not computed\n help: name a weight that has a norm")
     value = parts._modules.pop(name).values()
-    module._parameters[name] = Parameter(value)
+    module._parameters[name] = Parameter(value.detach())
     if not parts._modules:
         del module._modules["parametrizations"]
+    return _plain_again(module)
+
+
+def _plain_again(module):
+    """A module without computed weights has its own class."""
+    if not _computed(module):
         module.__class__ = type(module)._base
     return module

@@ -6,7 +6,7 @@ from ..._told import name_arguments as _name_arguments
 from ..._unigrad import Tensor, full, stack
 from ..recurrent import PackedSequence
 
-__all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpad_sequence"]
+__all__ = ["PackedSequence", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence", "unpack_sequence", "unpad_sequence"]
 
 
 def _sequences(sequences):
@@ -70,7 +70,7 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     batch = input.shape[0 if batch_first else 1]
     if lengths.shape != (batch,):
         raise ArgumentError(f"argument 'lengths' is {list(lengths.shape)}, for {batch} sequences\n help: give one for each")
-    return PackedSequence(input, lengths, _check.flag("batch_first", batch_first), enforce_sorted)
+    return PackedSequence._of(input, lengths, _check.flag("batch_first", batch_first), _check.flag("enforce_sorted", enforce_sorted))
 
 
 def pack_sequence(sequences, enforce_sorted=True):
@@ -96,7 +96,7 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
     """
     if not isinstance(sequence, PackedSequence):
         raise TypeError(f"argument 'sequence': a PackedSequence is wanted, not {_check._kind(sequence)}")
-    data = sequence.data if sequence.batch_first else sequence.data.transpose(0, 1)
+    data = sequence.padded if sequence.batch_first else sequence.padded.transpose(0, 1)
     lengths = sequence.lengths.cpu()
     longest = max(lengths.tolist())
     data = data[:, :longest]
@@ -112,6 +112,18 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
         seen = arange(data.shape[1], device=data.device) < sequence.lengths.unsqueeze(1)
         data = seen.reshape(list(seen.shape) + [1] * (data.ndim - 2)).where_(data, padding_value)
     return (data if batch_first else data.transpose(0, 1)), lengths
+
+
+def unpack_sequence(packed_sequences):
+    """What ``pack_sequence`` was given.
+
+    >>> import unigrad as ug
+    >>> packed = ug.nn.utils.rnn.pack_sequence([ug.tensor([1, 2]), ug.tensor([3])])
+    >>> [one.tolist() for one in ug.nn.utils.rnn.unpack_sequence(packed)]
+    [[1, 2], [3]]
+    """
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)
 
 
 _name_arguments(globals(), __all__)
