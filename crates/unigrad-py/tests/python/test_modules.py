@@ -146,7 +146,7 @@ def test_attributes_of_ones_own():
 
 
 def test_computed_weights_are_attributes():
-    layer = nn.utils.weight_norm(nn.Linear(3, 4))
+    layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 4))
     for one in (layer, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
         assert one.weight.shape == (4, 3) and "weight" not in vars(one)
         assert one(ug.ones(2, 3)).shape == (2, 4) and "weight" not in vars(one)

@@ -96,6 +96,8 @@ def called(name, known, wrong=None, value=None):
     args, keywords = [ug.ones(2, 3)] if name.startswith("Tensor.") else [], {}
     for parameter in known:
         given = value if parameter is wrong else fitting(parameter)
+        # Methods in place change what they are given, its shape too.
+        given = given.clone() if isinstance(given, ug.Tensor) else given
         if parameter is not wrong and parameter.default is not parameter.empty:
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY or parameter.name == "self":

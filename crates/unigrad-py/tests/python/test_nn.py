@@ -406,7 +406,7 @@ def test_initial_values():
 def test_computed_weights(norm):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed: norms of weights are compared with it")
     theirs = getattr(torch.nn.utils.parametrizations, norm)(torch.nn.Linear(6, 4)).eval()
-    ours = getattr(nn.utils, norm)(nn.Linear(6, 4)).eval()
+    ours = getattr(nn.utils.parametrizations, norm)(nn.Linear(6, 4)).eval()
     ours.load_state_dict(theirs.state_dict())
     x = np.random.RandomState(0).randn(3, 6).astype("float32")
     for _ in range(2):
