@@ -224,6 +224,8 @@ def native(raw):
             node.body += ast.parse(ADDED).body
             # By name: a name that is native as well has its place by the order that the linker gave the native ones.
             added = {name: value for name, value in sorted(vars(unigrad.Tensor).items()) if str(getattr(value, "__module__", "")).startswith("unigrad._torch_names")}
+            # Operators in place have the types of those that are not, which type checkers take then.
+            added = {name: value for name, value in added.items() if not name.startswith("__i")}
             node.body = [member for member in node.body if getattr(member, "name", "") not in added]
             for name, value in added.items():
                 node.body += ast.parse(stubs_modules.method(value) if name == value.__name__ else f"{name} = {value.__name__}").body
@@ -282,6 +284,9 @@ def package(source):
                 out.append(f"from . import {name} as {name}")
         elif value is not None and getattr(unigrad._unigrad, name, None) is value:
             out.append(f"from ._unigrad import {name} as {name}")
+        elif inspect.isclass(value) and getattr(unigrad._unigrad, value.__name__, None) is value:
+            # Another name, which an import would not show.
+            later.append(f"{name} = {value.__name__}")
         elif inspect.isclass(value) and value.__name__ in defined:
             later.append(f"{name} = {value.__name__}")
         elif inspect.isclass(value) and value.__module__.startswith("unigrad."):

@@ -23,7 +23,7 @@ MODULES = [
     "data.sequences", "data.splits", "data.transforms", "func", "metrics", "network", "profile", "torch", "train",
     "nn", "nn.activations", "nn.attention", "nn.containers", "nn.functional", "nn.functional.activations", "nn.functional.attention",
     "nn.functional.layers", "nn.functional.losses", "nn.functional.norms", "nn.functional.shapes", "nn.functional.windows", "nn.init",
-    "nn.layers", "nn.losses", "nn.memory", "nn.models", "nn.models.gpt", "nn.models.images", "nn.models.sampling", "nn.module", "nn.norms", "nn.parameter", "nn.recurrent", "nn.shapes", "nn.utils", "nn.windows",
+    "nn.layers", "nn.lazy", "nn.losses", "nn.memory", "nn.models", "nn.models.gpt", "nn.models.images", "nn.models.sampling", "nn.module", "nn.norms", "nn.parameter", "nn.recurrent", "nn.shapes", "nn.utils", "nn.windows",
     "optim", "optim.lr_scheduler", "optim.lr_scheduler.cycles", "optim.lr_scheduler.plateau", "optim.lr_scheduler.rates", "optim.lr_scheduler.scheduler",
     "optim.lr_scheduler.several", "optim.optimizer", "optim.rules", "optim.swa_utils", "optim.wrappers",
 ]  # fmt: skip

@@ -419,9 +419,11 @@ _OF_TENSORS = "numel meshgrid einsum where zeros_like ones_like full_like rand_l
 _PYTORCHS = "as_tensor atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod cat normal randint_like scalar_tensor".split()
 _told.name_arguments(globals(), _OF_TENSORS + _PYTORCHS)
 concatenate, empty_like = cat, zeros_like
+# PyTorch's names of the two: `torch.device("cpu")`.
+device, dtype = Device, DType
 
 _LAZY = {"amp", "array_api", "data", "metrics", "nn", "optim", "profile", "torch", "train"}
-_NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp"}
+_NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp", "finfo": "array_api", "iinfo": "array_api"}
 
 
 def __getattr__(name):

@@ -18,6 +18,8 @@ from . import train as train
 from .train import Network as Network
 from .train import Trainer as Trainer
 from .amp import autocast as autocast
+from .array_api import finfo as finfo
+from .array_api import iinfo as iinfo
 from ._files import load as load
 from ._files import save as save
 from ._errors import ArgumentError as ArgumentError
@@ -258,6 +260,7 @@ cumulative_trapezoid = _unigrad.Tensor.cumulative_trapezoid
 deg2rad = _unigrad.Tensor.deg2rad
 deg2rad_ = _unigrad.Tensor.deg2rad_
 detach = _unigrad.Tensor.detach
+detach_ = _unigrad.Tensor.detach_
 diag = _unigrad.Tensor.diag
 diag_embed = _unigrad.Tensor.diag_embed
 diagflat = _unigrad.Tensor.diagflat
@@ -275,6 +278,7 @@ dot = _unigrad.Tensor.dot
 dsplit = _unigrad.Tensor.dsplit
 dyn_slice = _unigrad.Tensor.dyn_slice
 dyn_update = _unigrad.Tensor.dyn_update
+element_size = _unigrad.Tensor.element_size
 elu = _unigrad.Tensor.elu
 embedding = _unigrad.Tensor.embedding
 embedding_bag = _unigrad.Tensor.embedding_bag
@@ -366,7 +370,10 @@ instance_norm_train = _unigrad.Tensor.instance_norm_train
 interpolate = _unigrad.Tensor.interpolate
 interpolate_nearest = _unigrad.Tensor.interpolate_nearest
 is_complex = _unigrad.Tensor.is_complex
+is_contiguous = _unigrad.Tensor.is_contiguous
 is_floating_point = _unigrad.Tensor.is_floating_point
+is_nonzero = _unigrad.Tensor.is_nonzero
+is_same_size = _unigrad.Tensor.is_same_size
 isclose = _unigrad.Tensor.isclose
 isfinite = _unigrad.Tensor.isfinite
 isin = _unigrad.Tensor.isin
@@ -468,12 +475,14 @@ nanquantile = _unigrad.Tensor.nanquantile
 nansum = _unigrad.Tensor.nansum
 narrow = _unigrad.Tensor.narrow
 narrow_copy = _unigrad.Tensor.narrow
+ndimension = _unigrad.Tensor.ndimension
 ne = _unigrad.Tensor.ne
 ne_ = _unigrad.Tensor.ne_
 neg = _unigrad.Tensor.neg
 neg_ = _unigrad.Tensor.neg_
 negative = _unigrad.Tensor.neg
 negative_ = _unigrad.Tensor.negative_
+nelement = _unigrad.Tensor.nelement
 new_empty = _unigrad.Tensor.new_empty
 new_full = _unigrad.Tensor.new_full
 new_ones = _unigrad.Tensor.new_ones
@@ -496,6 +505,7 @@ paged_update = _unigrad.Tensor.paged_update
 pairwise_distance = _unigrad.Tensor.pairwise_distance
 permute = _unigrad.Tensor.permute
 permute_copy = _unigrad.Tensor.permute
+pin_memory = _unigrad.Tensor.pin_memory
 pixel_shuffle = _unigrad.Tensor.pixel_shuffle
 pixel_unshuffle = _unigrad.Tensor.pixel_unshuffle
 poisson_nll_loss = _unigrad.Tensor.poisson_nll_loss
@@ -508,6 +518,7 @@ quantile = _unigrad.Tensor.quantile
 quantize = _unigrad.Tensor.quantize
 rad2deg = _unigrad.Tensor.rad2deg
 rad2deg_ = _unigrad.Tensor.rad2deg_
+random_ = _unigrad.Tensor.random_
 ravel = _unigrad.Tensor.ravel
 recip = _unigrad.Tensor.recip
 reciprocal = _unigrad.Tensor.recip
@@ -547,6 +558,7 @@ select_scatter = _unigrad.Tensor.select_scatter
 selu = _unigrad.Tensor.selu
 sgn = _unigrad.Tensor.sign
 sgn_ = _unigrad.Tensor.sgn_
+share_memory_ = _unigrad.Tensor.share_memory_
 shl = _unigrad.Tensor.shl
 shr = _unigrad.Tensor.shr
 sigmoid = _unigrad.Tensor.sigmoid
@@ -578,6 +590,7 @@ sqrt_ = _unigrad.Tensor.sqrt_
 square = _unigrad.Tensor.square
 square_ = _unigrad.Tensor.square_
 squeeze = _unigrad.Tensor.squeeze
+squeeze_ = _unigrad.Tensor.squeeze_
 squeeze_copy = _unigrad.Tensor.squeeze
 std = _unigrad.Tensor.std
 std_mean = _unigrad.Tensor.std_mean
@@ -586,8 +599,11 @@ subtract_ = _unigrad.Tensor.subtract_
 sum = _unigrad.Tensor.sum
 sum_to_size = _unigrad.Tensor.sum_to_size
 swapaxes = _unigrad.Tensor.swapaxes
+swapaxes_ = _unigrad.Tensor.swapaxes_
 swapdims = _unigrad.Tensor.swapaxes
+swapdims_ = _unigrad.Tensor.swapdims_
 t = _unigrad.Tensor.t
+t_ = _unigrad.Tensor.t_
 t_copy = _unigrad.Tensor.t
 take = _unigrad.Tensor.take
 take_along = _unigrad.Tensor.take_along
@@ -605,6 +621,7 @@ to_device = _unigrad.Tensor.to_device
 topk = _unigrad.Tensor.topk
 trace = _unigrad.Tensor.trace
 transpose = _unigrad.Tensor.transpose
+transpose_ = _unigrad.Tensor.transpose_
 transpose_copy = _unigrad.Tensor.transpose
 trapezoid = _unigrad.Tensor.trapezoid
 trapz = _unigrad.Tensor.trapz
@@ -629,6 +646,7 @@ unique = _unigrad.Tensor.unique
 unique_consecutive = _unigrad.Tensor.unique_consecutive
 unravel_index = _unigrad.Tensor.unravel_index
 unsqueeze = _unigrad.Tensor.unsqueeze
+unsqueeze_ = _unigrad.Tensor.unsqueeze_
 unsqueeze_copy = _unigrad.Tensor.unsqueeze
 var = _unigrad.Tensor.var
 var_mean = _unigrad.Tensor.var_mean
@@ -838,5 +856,7 @@ def zeros_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=
     """
     ...
 
+device = Device
+dtype = DType
 empty_like = zeros_like
 inference_mode = no_grad

@@ -81,5 +81,3 @@ def name_arguments(members, names, without=()):
         value = members[name]
         if inspect.isfunction(value) and name not in without and not hasattr(value, _NAMED):
             members[name] = named(value)
-            # Where it is found again: by `pickle`, say.
-            members[name].__module__ = members["__name__"]

@@ -387,7 +387,7 @@ class Generator:
     True
     """
 
-    def __new__(cls, /, seed: builtins.int=0) -> Generator:
+    def __new__(cls, /, seed: builtins.int | Device | builtins.str=..., *, device: Device | builtins.str | None=None) -> Generator:
         ...
 
     def __reduce__(self, /) -> builtins.tuple[Any, ...]:
@@ -403,9 +403,14 @@ class Generator:
         Seed and offset: what `set_state` goes on from.
         """
 
-    def manual_seed(self, /, seed: builtins.int) -> None:
+    def initial_seed(self, /) -> builtins.int:
         """
-        Draws the numbers of a seed from the start.
+        The seed.
+        """
+
+    def manual_seed(self, /, seed: builtins.int) -> Generator:
+        """
+        Draws the numbers of a seed from the start. Returns the generator.
         """
 
     def rand(self, /, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
@@ -765,6 +770,16 @@ class Tensor:
 
     def __xor__(self, other: Tensor | builtins.float | Buffer, /) -> Tensor:
         ...
+
+    def _alias(self, /) -> Tensor:
+        """
+        Another object for the same tensor.
+        """
+
+    def _become(self, /, value: Tensor) -> Tensor:
+        """
+        Another value for all holders, of whatever shape, with the way of its gradient; a leaf that requires a gradient takes the values, inside of `no_grad`.
+        """
 
     def _repr_html_(self, /) -> builtins.str:
         """
@@ -1542,6 +1557,21 @@ class Tensor:
         >>> unigrad.tensor([0.5, 2.0]).cumsum(dim=0)
         tensor([0.5000, 2.5000])
         """
+
+    @property
+    def data(self, /) -> Tensor:
+        """
+        The values without a way for gradients. What is written to them in place is written to the tensor; set to another tensor, it has that one's values.
+
+        >>> import unigrad
+        >>> w = unigrad.tensor([1.0, 2.0], requires_grad=True)
+        >>> w.data.mul_(2.0), w.data.requires_grad
+        (tensor([2., 4.]), False)
+        """
+
+    @data.setter
+    def data(self, /, data: Tensor) -> None:
+        ...
 
     def deg2rad(self, /) -> Tensor:
         """
@@ -4372,6 +4402,14 @@ class Tensor:
     tensor([0.0087, 0.0349])"""
         ...
 
+    def detach_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``detach`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).detach_()
+    tensor([0.5000, 2.0000])"""
+        ...
+
     def diagonal_scatter(self, src: Tensor, offset: builtins.int=0, dim1: builtins.int=0, dim2: builtins.int=1) -> Tensor:
         """A copy with ``src`` as its diagonal.
 
@@ -4418,6 +4456,14 @@ class Tensor:
     >>> import unigrad
     >>> [part.tolist() for part in unigrad.ones(1, 2, 4).dsplit(2)]
     [[[[1.0, 1.0], [1.0, 1.0]]], [[[1.0, 1.0], [1.0, 1.0]]]]"""
+        ...
+
+    def element_size(self) -> Tensor:
+        """The bytes of an element.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).element_size()
+    4"""
         ...
 
     def eq_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -4694,11 +4740,35 @@ class Tensor:
     False"""
         ...
 
+    def is_contiguous(self) -> Tensor:
+        """True: a tensor is a value, whose elements are in order wherever it is read.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).is_contiguous()
+    True"""
+        ...
+
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is one of floats.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).is_floating_point()
+    True"""
+        ...
+
+    def is_nonzero(self) -> Tensor:
+        """Whether the only element is not 0; a read.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5]).is_nonzero()
+    True"""
+        ...
+
+    def is_same_size(self, other: Any) -> Tensor:
+        """Whether both have the same shape.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).is_same_size(unigrad.zeros(2))
     True"""
         ...
 
@@ -4960,6 +5030,14 @@ class Tensor:
     Several ``q`` give a first axis."""
         ...
 
+    def ndimension(self) -> Tensor:
+        """The number of axes.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).ndimension()
+    2"""
+        ...
+
     def ne_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``ne`` in place: for all holders of this tensor.
 
@@ -4982,6 +5060,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([-1.0, 2.0]).negative_()
     tensor([ 1., -2.])"""
+        ...
+
+    def nelement(self) -> Tensor:
+        """The number of elements.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).nelement()
+    6"""
         ...
 
     def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
@@ -5032,7 +5118,7 @@ class Tensor:
     tensor([0.5000, 2.0000])"""
         ...
 
-    def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
+    def normal_(self, mean: builtins.float=0.0, std: builtins.float=1.0, *, generator: Any=None) -> Tensor:
         """Normally distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
@@ -5046,6 +5132,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).not_equal_(2.0)
     tensor([1., 0.])"""
+        ...
+
+    def pin_memory(self, device: Device | builtins.str | None=None) -> Tensor:
+        """The tensor itself: memory is pinned where a copy needs it.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).pin_memory()
+    tensor([0.5000, 2.0000])"""
         ...
 
     def positive(self) -> Tensor:
@@ -5080,6 +5174,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).rad2deg_()
     tensor([ 28.6479, 114.5916])"""
+        ...
+
+    def random_(self, from_: Any=None, to: Any=None, *, generator: Any=None) -> Tensor:
+        """Integers from 0 to below ``from_``, or from ``from_`` to below ``to``; without either all that the dtype holds. For all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).random_(3, 4)
+    tensor([3., 3.])"""
         ...
 
     def reciprocal_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -5186,6 +5288,14 @@ class Tensor:
     tensor([-1.,  1.])"""
         ...
 
+    def share_memory_(self) -> Tensor:
+        """The tensor itself: threads of one process share all memory.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).share_memory_()
+    tensor([0.5000, 2.0000])"""
+        ...
+
     def sigmoid_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``sigmoid`` in place: for all holders of this tensor.
 
@@ -5258,6 +5368,14 @@ class Tensor:
     tensor([9.])"""
         ...
 
+    def squeeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``squeeze`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 2).squeeze_()
+    tensor([1., 1.])"""
+        ...
+
     def std_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:
         """The standard deviation and the mean.
 
@@ -5290,6 +5408,30 @@ class Tensor:
     [[2.0, 2.0, 2.0]]"""
         ...
 
+    def swapaxes_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``swapaxes`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 2).swapaxes_(0, 1).shape
+    (2, 1)"""
+        ...
+
+    def swapdims_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``swapdims`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 2).swapdims_(0, 1).shape
+    (2, 1)"""
+        ...
+
+    def t_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``t`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 2).t_().shape
+    (2, 1)"""
+        ...
+
     def tan_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``tan`` in place: for all holders of this tensor.
 
@@ -5312,6 +5454,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.ones(2, 3).tensordot(unigrad.ones(3, 4), dims=1).shape
     (2, 4)"""
+        ...
+
+    def transpose_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``transpose`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.ones(1, 2).transpose_(0, 1).shape
+    (2, 1)"""
         ...
 
     def trapezoid(self, x: Tensor | None=None, *, dx: builtins.float=1.0, dim: builtins.int=-1, axis: Any=None) -> Tensor:
@@ -5370,7 +5520,7 @@ class Tensor:
     tensor([0, 2])"""
         ...
 
-    def uniform_(self, from_: builtins.float=0.0, to: builtins.float=1.0) -> Tensor:
+    def uniform_(self, from_: builtins.float=0.0, to: builtins.float=1.0, *, generator: Any=None) -> Tensor:
         """Uniformly distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
@@ -5384,6 +5534,14 @@ class Tensor:
     >>> import unigrad
     >>> [axis.tolist() for axis in unigrad.tensor([1, 5]).unravel_index((2, 3))]
     [[0, 1], [1, 2]]"""
+        ...
+
+    def unsqueeze_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``unsqueeze`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).unsqueeze_(0)
+    tensor([[0.5000, 2.0000]])"""
         ...
 
     def var_mean(self, dim: Any=None, unbiased: Any=None, keepdim: builtins.bool=False, *, correction: Any=None) -> builtins.tuple[Tensor, ...]:

@@ -82,3 +82,14 @@ def vmap(func: Callable[..., Any], in_dims: builtins.int=0, out_dims: builtins.i
     >>> dot(unigrad.ones(3, 2), unigrad.ones(3, 2)).tolist()
     [2.0, 2.0, 2.0]"""
     ...
+def functional_call(module: _Module, parameter_and_buffer_dicts: Any, args: Any=None, kwargs: Any=None, *, tie_weights: builtins.bool=True, strict: builtins.bool=False) -> Any:
+    """What a module computes with other tensors in place of its parameters and buffers, by path: a dict, or several.
+
+    With ``strict`` each parameter and buffer is to be given. The module is as it was afterwards. A parameter that stands in several places is one.
+
+    >>> import unigrad as ug
+    >>> layer = ug.nn.Linear(2, 1)
+    >>> zeros = {name: ug.zeros_like(parameter) for name, parameter in layer.named_parameters()}
+    >>> ug.func.functional_call(layer, zeros, ug.ones(3, 2)).tolist()
+    [[0.0], [0.0], [0.0]]"""
+    ...

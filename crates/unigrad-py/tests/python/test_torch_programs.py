@@ -103,6 +103,14 @@ def test_a_clone_is_a_tensor_of_its_own():
     assert before.tolist() == [1.0, 1.0]
 
 
+def test_what_programs_ask_of_tensors():
+    x = ug.ones(2, 3)
+    assert (x.nelement(), x.ndimension(), x.element_size(), x.is_contiguous(), x.is_same_size(ug.zeros(2, 3))) == (6, 2, 4, True, True)
+    assert x.pin_memory() is x and ug.tensor([2]).is_nonzero()
+    assert ug.device("cpu") == x.device and isinstance(x.device, ug.device) and isinstance(x.dtype, ug.dtype)
+    assert ug.finfo(x.dtype).min < -3e38 and ug.finfo(ug.float32).tiny == ug.finfo(ug.float32).smallest_normal and ug.iinfo(ug.int8).max == 127
+
+
 def test_shapes_in_place():
     x = ug.arange(6).reshape(2, 3)
     alias = x

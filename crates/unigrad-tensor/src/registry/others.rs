@@ -126,6 +126,7 @@ pub const NOT_OPS: &[(&str, &[&str])] = &[
             "set_grad",
             "set_trainable",
             "set_data",
+            "set_data_of_any_shape",
             "with_gradient_hook",
             "zero_grad",
         ],

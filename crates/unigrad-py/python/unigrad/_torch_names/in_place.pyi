@@ -14,8 +14,12 @@ from unigrad._unigrad import Tensor as Tensor
 from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad import Generator as Generator
+from unigrad import NoGrad as NoGrad
 from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
+from unigrad._errors import AutogradError as AutogradError
+from unigrad._errors import ShapeError as ShapeError
 
 def fill_(self: Any, value: builtins.float) -> Tensor:
     """One value everywhere, for all holders of this tensor.
@@ -31,19 +35,26 @@ def zero_(self: Any) -> Tensor:
     >>> unigrad.tensor([0.5, 2.0]).zero_()
     tensor([0., 0.])"""
     ...
-def normal_(self: Any, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
+def normal_(self: Any, mean: builtins.float=0.0, std: builtins.float=1.0, *, generator: Any=None) -> Tensor:
     """Normally distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).normal_().shape
     (2,)"""
     ...
-def uniform_(self: Any, from_: builtins.float=0.0, to: builtins.float=1.0) -> Tensor:
+def uniform_(self: Any, from_: builtins.float=0.0, to: builtins.float=1.0, *, generator: Any=None) -> Tensor:
     """Uniformly distributed numbers, for all holders of this tensor.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).uniform_().shape
     (2,)"""
+    ...
+def random_(self: Any, from_: Any=None, to: Any=None, *, generator: Any=None) -> Tensor:
+    """Integers from 0 to below ``from_``, or from ``from_`` to below ``to``; without either all that the dtype holds. For all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2).random_(3, 4)
+    tensor([3., 3.])"""
     ...
 def bernoulli_(self: Any, p: builtins.float=0.5) -> Tensor:
     """1 with the probability ``p``, a number or a tensor that broadcasts, else 0, for all holders of this tensor.

@@ -158,3 +158,53 @@ def combinations(self, r=2, with_replacement=False):
     if not places:
         return self[:0] if r == 0 else self[:0].reshape(0, r)
     return self[Tensor(places, device=self.device)]
+
+
+@_method
+def nelement(self):
+    """The number of elements."""
+    return self.numel()
+
+
+@_method
+def ndimension(self):
+    """The number of axes."""
+    return self.ndim
+
+
+@_method
+def element_size(self):
+    """The bytes of an element."""
+    return self.dtype.itemsize
+
+
+@_method
+def is_contiguous(self):
+    """True: a tensor is a value, whose elements are in order wherever it is read."""
+    return True
+
+
+@_method
+def is_same_size(self, other):
+    """Whether both have the same shape."""
+    return self.shape == _check.tensor("other", other).shape
+
+
+@_method
+def is_nonzero(self):
+    """Whether the only element is not 0; a read."""
+    if self.numel() != 1:
+        raise ArgumentError(f"is_nonzero: one element is wanted, not {list(self.shape)}")
+    return bool(self.item())
+
+
+@_method
+def pin_memory(self, device=None):
+    """The tensor itself: memory is pinned where a copy needs it."""
+    return self
+
+
+@_method
+def share_memory_(self):
+    """The tensor itself: threads of one process share all memory."""
+    return self

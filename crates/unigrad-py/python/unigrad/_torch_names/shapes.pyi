@@ -122,3 +122,59 @@ def combinations(self: Any, r: builtins.int=2, with_replacement: builtins.bool=F
     >>> unigrad.tensor([1, 2, 3]).combinations().tolist()
     [[1, 2], [1, 3], [2, 3]]"""
     ...
+def nelement(self: Any) -> Tensor:
+    """The number of elements.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).nelement()
+    6"""
+    ...
+def ndimension(self: Any) -> Tensor:
+    """The number of axes.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).ndimension()
+    2"""
+    ...
+def element_size(self: Any) -> Tensor:
+    """The bytes of an element.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).element_size()
+    4"""
+    ...
+def is_contiguous(self: Any) -> Tensor:
+    """True: a tensor is a value, whose elements are in order wherever it is read.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).is_contiguous()
+    True"""
+    ...
+def is_same_size(self: Any, other: Any) -> Tensor:
+    """Whether both have the same shape.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).is_same_size(unigrad.zeros(2))
+    True"""
+    ...
+def is_nonzero(self: Any) -> Tensor:
+    """Whether the only element is not 0; a read.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5]).is_nonzero()
+    True"""
+    ...
+def pin_memory(self: Any, device: Device | builtins.str | None=None) -> Tensor:
+    """The tensor itself: memory is pinned where a copy needs it.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).pin_memory()
+    tensor([0.5000, 2.0000])"""
+    ...
+def share_memory_(self: Any) -> Tensor:
+    """The tensor itself: threads of one process share all memory.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).share_memory_()
+    tensor([0.5000, 2.0000])"""
+    ...

@@ -169,6 +169,16 @@ class finfo_object:  # noqa: N801
     smallest_normal: float
     dtype: DType
 
+    @property
+    def tiny(self):
+        """``smallest_normal``, as NumPy and PyTorch call it too."""
+        return self.smallest_normal
+
+    @property
+    def resolution(self):
+        """The power of ten that is as fine as decimal digits of the dtype are."""
+        return 10.0 ** -math.floor(-math.log10(self.eps))
+
 
 @dataclass(frozen=True)
 class iinfo_object:  # noqa: N801

@@ -34,7 +34,10 @@ from unigrad.data.images import PictureDataset as PictureDataset
 from unigrad.data.images import decode_image as decode_image
 from unigrad.data.images import read_image as read_image
 from unigrad.data.loader import DataLoader as DataLoader
+from unigrad.data.loader import WorkerInfo as WorkerInfo
 from unigrad.data.loader import default_collate as default_collate
+from unigrad.data.loader import default_convert as default_convert
+from unigrad.data.loader import get_worker_info as get_worker_info
 from unigrad.data.native import Csv as Csv
 from unigrad.data.native import Picture as Picture
 from unigrad.data.native import TableSchema as TableSchema

@@ -41,6 +41,7 @@ class IterableDataset(Dataset):
     >>> [batch.tolist() for batch in ug.data.DataLoader(Count(), batch_size=2)]
     [[1, 2], [3]]"""
     def __iter__(self) -> Iterator[Any]: ...
+    def __add__(self, other: Any) -> Any: ...
 class TensorDataset(Dataset):
     """Tensors or NumPy arrays whose first axes count the same items. A loader takes whole batches from it at once.
 

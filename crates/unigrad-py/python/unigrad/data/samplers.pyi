@@ -14,6 +14,7 @@ from unigrad._unigrad import Tensor as Tensor
 from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad import Generator as Generator
 from unigrad._errors import ArgumentError as ArgumentError
 
 class Sampler:

@@ -67,6 +67,19 @@ from unigrad.nn.layers import EmbeddingBag as EmbeddingBag
 from unigrad.nn.layers import FeatureAlphaDropout as FeatureAlphaDropout
 from unigrad.nn.layers import Identity as Identity
 from unigrad.nn.layers import Linear as Linear
+from unigrad.nn.lazy import LazyBatchNorm1d as LazyBatchNorm1d
+from unigrad.nn.lazy import LazyBatchNorm2d as LazyBatchNorm2d
+from unigrad.nn.lazy import LazyBatchNorm3d as LazyBatchNorm3d
+from unigrad.nn.lazy import LazyConv1d as LazyConv1d
+from unigrad.nn.lazy import LazyConv2d as LazyConv2d
+from unigrad.nn.lazy import LazyConv3d as LazyConv3d
+from unigrad.nn.lazy import LazyConvTranspose1d as LazyConvTranspose1d
+from unigrad.nn.lazy import LazyConvTranspose2d as LazyConvTranspose2d
+from unigrad.nn.lazy import LazyConvTranspose3d as LazyConvTranspose3d
+from unigrad.nn.lazy import LazyInstanceNorm1d as LazyInstanceNorm1d
+from unigrad.nn.lazy import LazyInstanceNorm2d as LazyInstanceNorm2d
+from unigrad.nn.lazy import LazyInstanceNorm3d as LazyInstanceNorm3d
+from unigrad.nn.lazy import LazyLinear as LazyLinear
 from unigrad.nn.losses import BCELoss as BCELoss
 from unigrad.nn.losses import BCEWithLogitsLoss as BCEWithLogitsLoss
 from unigrad.nn.losses import CTCLoss as CTCLoss
@@ -182,5 +195,6 @@ from . import windows as windows
 from . import models as models
 from . import activations as activations
 from . import attention as attention
+from . import lazy as lazy
 from . import losses as losses
 from . import shapes as shapes

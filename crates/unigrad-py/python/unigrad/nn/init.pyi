@@ -22,21 +22,21 @@ def calculate_gain(nonlinearity: Any, param: Tensor | None=None) -> Any:
     >>> round(unigrad.nn.init.calculate_gain("relu"), 4)
     1.4142"""
     ...
-def uniform_(tensor: Tensor, a: builtins.float=0.0, b: builtins.float=1.0) -> Tensor:
+def uniform_(tensor: Tensor, a: builtins.float=0.0, b: builtins.float=1.0, generator: Any=None) -> Tensor:
     """Uniform in ``a..b``.
 
     >>> import unigrad as ug
     >>> 0.0 <= ug.nn.init.uniform_(ug.zeros(9)).min().item() < 1.0
     True"""
     ...
-def normal_(tensor: Tensor, mean: builtins.float=0.0, std: builtins.float=1.0) -> Tensor:
+def normal_(tensor: Tensor, mean: builtins.float=0.0, std: builtins.float=1.0, generator: Any=None) -> Tensor:
     """Normal with a mean and a standard deviation.
 
     >>> import unigrad as ug
     >>> ug.nn.init.normal_(ug.zeros(3, 4), std=0.02).shape
     (3, 4)"""
     ...
-def trunc_normal_(tensor: Tensor, mean: builtins.float=0.0, std: builtins.float=1.0, a: builtins.float=-2.0, b: builtins.float=2.0) -> Tensor:
+def trunc_normal_(tensor: Tensor, mean: builtins.float=0.0, std: builtins.float=1.0, a: builtins.float=-2.0, b: builtins.float=2.0, generator: Any=None) -> Tensor:
     """Normal, between ``a`` and ``b``: drawn by the inverse of the distribution function.
 
     >>> import unigrad as ug
@@ -79,35 +79,35 @@ def dirac_(tensor: Tensor, groups: builtins.int=1) -> Tensor:
     >>> ug.nn.init.dirac_(ug.zeros(1, 1, 3))
     tensor([[[0., 1., 0.]]])"""
     ...
-def xavier_uniform_(tensor: Tensor, gain: builtins.float=1.0) -> Tensor:
+def xavier_uniform_(tensor: Tensor, gain: builtins.float=1.0, generator: Any=None) -> Tensor:
     """Glorot's uniform values.
 
     >>> import unigrad as ug
     >>> ug.nn.init.xavier_uniform_(ug.zeros(3, 4)).shape
     (3, 4)"""
     ...
-def xavier_normal_(tensor: Tensor, gain: builtins.float=1.0) -> Tensor:
+def xavier_normal_(tensor: Tensor, gain: builtins.float=1.0, generator: Any=None) -> Tensor:
     """Glorot's normal values.
 
     >>> import unigrad as ug
     >>> ug.nn.init.xavier_normal_(ug.zeros(3, 4)).shape
     (3, 4)"""
     ...
-def kaiming_uniform_(tensor: Tensor, a: builtins.float=0.0, mode: builtins.str='fan_in', nonlinearity: builtins.str='leaky_relu') -> Tensor:
+def kaiming_uniform_(tensor: Tensor, a: builtins.float=0.0, mode: builtins.str='fan_in', nonlinearity: builtins.str='leaky_relu', generator: Any=None) -> Tensor:
     """He's uniform values.
 
     >>> import unigrad as ug
     >>> ug.nn.init.kaiming_uniform_(ug.zeros(3, 4)).shape
     (3, 4)"""
     ...
-def kaiming_normal_(tensor: Tensor, a: builtins.float=0.0, mode: builtins.str='fan_in', nonlinearity: builtins.str='leaky_relu') -> Tensor:
+def kaiming_normal_(tensor: Tensor, a: builtins.float=0.0, mode: builtins.str='fan_in', nonlinearity: builtins.str='leaky_relu', generator: Any=None) -> Tensor:
     """He's normal values.
 
     >>> import unigrad as ug
     >>> ug.nn.init.kaiming_normal_(ug.zeros(3, 4)).shape
     (3, 4)"""
     ...
-def orthogonal_(tensor: Tensor, gain: builtins.float=1.0) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: builtins.float=1.0, generator: Any=None) -> Tensor:
     """A matrix with orthogonal rows (or columns): the other axes are one. By Gram and Schmidt, twice, in ``float64`` on the CPU.
 
     >>> import unigrad as ug
@@ -115,7 +115,7 @@ def orthogonal_(tensor: Tensor, gain: builtins.float=1.0) -> Tensor:
     >>> (w @ w.T).allclose(ug.eye(2), atol=1e-5)
     True"""
     ...
-def sparse_(tensor: Tensor, sparsity: Any, std: builtins.float=0.01) -> Tensor:
+def sparse_(tensor: Tensor, sparsity: Any, std: builtins.float=0.01, generator: Any=None) -> Tensor:
     """Normal values, of which a share of each column is 0.
 
     >>> import unigrad as ug

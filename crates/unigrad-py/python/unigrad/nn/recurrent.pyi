@@ -16,20 +16,44 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.nn.module import Module as Module
 
-class PackedSequence(builtins.tuple[Any, ...]):
-    """Sequences of a length each, padded: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take.
+class PackedSequence:
+    """Sequences of a length each: what ``nn.utils.rnn.pack_padded_sequence`` gives and recurrent layers take. They lie padded; ``data``, ``batch_sizes``,
+    ``sorted_indices`` and ``unsorted_indices`` are PyTorch's: the steps of all sequences without padding, the longest first.
 
     >>> import unigrad as ug
     >>> packed = ug.nn.utils.rnn.pack_sequence([ug.zeros(3, 2), ug.zeros(1, 2)])
-    >>> packed.lengths.tolist()
-    [3, 1]"""
-    def __repr__(self) -> builtins.str:
-        """Return a nicely formatted representation string"""
+    >>> packed.lengths.tolist(), packed.batch_sizes.tolist(), packed.data.shape
+    ([3, 1], [2, 1, 1], (4, 2))"""
+    def __init__(self, data: Any, batch_sizes: Any, sorted_indices: Any=None, unsorted_indices: Any=None) -> None: ...
+    @property
+    def batch_sizes(self) -> Any:
+        """How many sequences go on at each step: a tensor on the CPU."""
         ...
-    data: Any
-    lengths: Any
-    batch_first: Any
-    enforce_sorted: Any
+    @property
+    def data(self) -> Any:
+        """The steps of all sequences, one step after another."""
+        ...
+    @property
+    def sorted_indices(self) -> Any:
+        """The sequences, the longest first; ``None`` where they were in that order."""
+        ...
+    @property
+    def unsorted_indices(self) -> Any:
+        """Where each sequence is among the sorted ones."""
+        ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __len__(self) -> builtins.int: ...
+    def __getitem__(self, at: Any) -> Any: ...
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """On another device, or as another dtype."""
+        ...
+    def cpu(self) -> Any:
+        """On the CPU."""
+        ...
+    def cuda(self, device: Device | builtins.str | None=None) -> Any:
+        """On a CUDA device."""
+        ...
+    def __repr__(self) -> builtins.str: ...
 class RNNBase(Module):
     """What ``RNN``, ``LSTM`` and ``GRU`` share.
 

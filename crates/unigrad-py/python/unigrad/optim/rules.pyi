@@ -37,7 +37,7 @@ class Adam(Optimizer):
     >>> optimizer.step()
     >>> w.max().item() < 1.0
     True"""
-    def __init__(self, params: Iterable[Tensor] | Iterable[builtins.dict[builtins.str, Any]], lr: builtins.float=0.001, betas: Sequence[builtins.float]=..., eps: builtins.float=1e-08, weight_decay: builtins.float=0, amsgrad: builtins.bool=False, *, maximize: builtins.bool=False, foreach: builtins.bool | None=None, capturable: builtins.bool | None=None, differentiable: builtins.bool | None=None, fused: builtins.bool | None=None) -> None: ...
+    def __init__(self, params: Iterable[Tensor] | Iterable[builtins.dict[builtins.str, Any]], lr: builtins.float=0.001, betas: Sequence[builtins.float]=..., eps: builtins.float=1e-08, weight_decay: builtins.float=0, amsgrad: builtins.bool=False, *, maximize: builtins.bool=False, foreach: builtins.bool | None=None, capturable: builtins.bool | None=None, differentiable: builtins.bool | None=None, fused: builtins.bool | None=None, decoupled_weight_decay: builtins.bool=False) -> None: ...
 class AdamW(Optimizer):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
 

@@ -31,6 +31,24 @@ def get_ema_avg_fn(decay: builtins.float=0.999) -> Any:
     >>> ug.optim.swa_utils.get_ema_avg_fn(0.5)(ug.tensor([1.0]), ug.tensor([3.0]), 1)
     tensor([2.])"""
     ...
+def get_ema_multi_avg_fn(decay: builtins.float=0.999) -> Any:
+    """An exponential average of lists of tensors, as ``multi_avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> averages = [ug.tensor([1.0])]
+    >>> ug.optim.swa_utils.get_ema_multi_avg_fn(0.5)(averages, [ug.tensor([3.0])], 1)
+    >>> averages
+    [tensor([2.])]"""
+    ...
+def get_swa_multi_avg_fn() -> Any:
+    """The mean over all updates of lists of tensors, as ``multi_avg_fn`` of ``AveragedModel``.
+
+    >>> import unigrad as ug
+    >>> averages = [ug.tensor([1.0])]
+    >>> ug.optim.swa_utils.get_swa_multi_avg_fn()(averages, [ug.tensor([3.0])], 1)
+    >>> averages
+    [tensor([2.])]"""
+    ...
 class AveragedModel(Module):
     """A copy of a model whose weights are averages of the model's at each ``update_parameters``.
 
@@ -42,6 +60,7 @@ class AveragedModel(Module):
     1"""
     module: Any
     avg_fn: Any
+    multi_avg_fn: Any
     use_buffers: builtins.bool
     def __init__(self, model: _Module, device: Device | builtins.str | None=None, avg_fn: Callable[..., Any] | None=None, multi_avg_fn: Callable[..., Any] | None=None, use_buffers: builtins.bool=False) -> None: ...
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -69,8 +88,8 @@ class SWALR(LRScheduler):
     >>> schedule.step()
     >>> schedule.get_last_lr()
     [0.5]"""
-    swa_lr: builtins.float
     anneal_epochs: builtins.int
-    anneal_strategy: builtins.str
     def __init__(self, optimizer: _Optimizer, swa_lr: builtins.float, anneal_epochs: builtins.int=10, anneal_strategy: builtins.str='cos', last_epoch: builtins.int=-1) -> None: ...
-    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets: from those that there are, whichever scheduler has set them."""
+        ...

@@ -6,6 +6,8 @@
 [0.0, 2.0]
 """
 
+import sys as _sys
+
 from ... import _shown
 from ..._told import name_arguments as _name_arguments
 from ._examples import EXAMPLES as _EXAMPLES
@@ -26,4 +28,7 @@ from .windows import __all__ as _windows
 
 __all__ = sorted(_activations + _attention + _layers + _losses + _norms + _shapes + _windows)
 _name_arguments(globals(), __all__)
+for _name in __all__:
+    # Where `pickle` looks for it, for a layer may hold one: the very function that is given here.
+    setattr(_sys.modules[globals()[_name].__module__], _name, globals()[_name])
 _shown.show(globals(), _EXAMPLES)

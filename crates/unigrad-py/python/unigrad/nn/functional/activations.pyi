@@ -221,26 +221,82 @@ def geglu(input: Tensor, dim: builtins.int=-1) -> Tensor:
     >>> ug.nn.functional.geglu(ug.ones(2, 6)).shape
     (2, 3)"""
     ...
-def softmax(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None) -> Tensor:
+def softmax(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, _stacklevel: builtins.int=3) -> Tensor:
     """``exp(x) / sum(exp(x))`` along an axis.
 
     >>> import unigrad as ug
     >>> ug.nn.functional.softmax(ug.tensor([[1.0, 1.0]]), dim=-1)
     tensor([[0.5000, 0.5000]])"""
     ...
-def softmin(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None) -> Tensor:
+def softmin(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, _stacklevel: builtins.int=3) -> Tensor:
     """``exp(-x) / sum(exp(-x))`` along an axis.
 
     >>> import unigrad as ug
     >>> ug.nn.functional.softmin(ug.tensor([[1.0, 1.0]]), dim=-1)
     tensor([[0.5000, 0.5000]])"""
     ...
-def log_softmax(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None) -> Tensor:
+def log_softmax(input: Tensor, dim: Any=None, dtype: DType | builtins.str | builtins.type | None=None, _stacklevel: builtins.int=3) -> Tensor:
     """The logarithm of ``softmax``.
 
     >>> import unigrad as ug
     >>> ug.nn.functional.log_softmax(ug.tensor([[1.0, 1.0]]), dim=-1)
     tensor([[-0.6931, -0.6931]])"""
+    ...
+def celu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``celu`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.celu_(ug.tensor([2.0, 3.0]))
+    tensor([2., 3.])"""
+    ...
+def elu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``elu`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.elu_(ug.tensor([2.0, 3.0]))
+    tensor([2., 3.])"""
+    ...
+def hardtanh_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``hardtanh`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.hardtanh_(ug.tensor([2.0, 3.0]))
+    tensor([1., 1.])"""
+    ...
+def leaky_relu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``leaky_relu`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.leaky_relu_(ug.tensor([2.0, 3.0]))
+    tensor([2., 3.])"""
+    ...
+def relu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``relu`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.relu_(ug.tensor([2.0, 3.0]))
+    tensor([2., 3.])"""
+    ...
+def rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``rrelu`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.rrelu_(ug.tensor([2.0, 3.0]))
+    tensor([2., 3.])"""
+    ...
+def selu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``selu`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.selu_(ug.tensor([0.0, 1.0]))
+    tensor([0.0000, 1.0507])"""
+    ...
+def threshold_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """``threshold`` in place: for all holders of the tensor.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.threshold_(ug.tensor([2.0, 3.0]), 0.5, 0.0)
+    tensor([2., 3.])"""
     ...
 def gumbel_softmax(logits: Tensor, tau: builtins.float=1.0, hard: builtins.bool=False, eps: builtins.float=1e-10, dim: builtins.int=-1) -> Tensor:
     """A sample of the Gumbel-softmax distribution; with ``hard`` one-hot, differentiated as if it were not.

@@ -30,22 +30,46 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Any=None) -> 
     (2, 5)"""
     ...
 def dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
-    """While training each element is 0 with probability ``p``, else divided by ``1 - p``."""
+    """While training each element is 0 with probability ``p``, else divided by ``1 - p``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.dropout(ug.ones(2), p=0.5, training=False)
+    tensor([1., 1.])"""
     ...
 def dropout1d(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
-    """Drops channels of ``[n, c, l]`` or ``[c, l]``."""
+    """Drops channels of ``[n, c, l]`` or ``[c, l]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.dropout1d(ug.ones(1, 2, 2), training=False).sum().item()
+    4.0"""
     ...
 def dropout2d(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
-    """Drops channels of ``[n, c, h, w]`` or ``[c, h, w]``."""
+    """Drops channels of ``[n, c, h, w]`` or ``[c, h, w]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.dropout2d(ug.ones(1, 2, 2, 2), training=False).sum().item()
+    8.0"""
     ...
 def dropout3d(input: Tensor, p: builtins.float=0.5, training: builtins.bool=True, inplace: builtins.bool=False) -> Tensor:
-    """Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]``."""
+    """Drops channels of ``[n, c, d, h, w]`` or ``[c, d, h, w]``.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.dropout3d(ug.ones(1, 2, 2, 2, 2), training=False).sum().item()
+    16.0"""
     ...
 def alpha_dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=False, inplace: builtins.bool=False) -> Tensor:
-    """Drops elements to where SELU saturates, such that mean and variance stay."""
+    """Drops elements to where SELU saturates, such that mean and variance stay.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.alpha_dropout(ug.ones(2), training=False)
+    tensor([1., 1.])"""
     ...
 def feature_alpha_dropout(input: Tensor, p: builtins.float=0.5, training: builtins.bool=False, inplace: builtins.bool=False) -> Tensor:
-    """As ``alpha_dropout``, of whole channels (axis 1)."""
+    """As ``alpha_dropout``, of whole channels (axis 1).
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.feature_alpha_dropout(ug.ones(1, 2, 3), training=False).shape
+    (1, 2, 3)"""
     ...
 def embedding(input: Tensor, weight: Tensor, padding_idx: builtins.int | None=None, max_norm: builtins.float | None=None, norm_type: builtins.float=2.0, scale_grad_by_freq: builtins.bool=False, sparse: builtins.bool=False) -> Tensor:
     """A row of ``weight`` for each index: ``[..]`` with ``weight`` ``[n, size]`` to ``[.., size]``. Gradients are dense.

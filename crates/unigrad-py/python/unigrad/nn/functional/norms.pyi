@@ -58,7 +58,7 @@ def local_response_norm(input: Tensor, size: builtins.int | Sequence[builtins.in
     (1, 4, 2, 2)"""
     ...
 def normalize(input: Tensor, p: builtins.float=2.0, dim: builtins.int=1, eps: builtins.float=1e-12) -> Tensor:
-    """Divided by the norm along an axis.
+    """Divided by the norm along an axis, or along several.
 
     >>> import unigrad as ug
     >>> ug.nn.functional.normalize(ug.tensor([[3.0, 4.0]]))

@@ -58,58 +58,133 @@ def conv_transpose3d(input: Tensor, weight: Tensor, bias: Any=None, stride: buil
     True"""
     ...
 def avg_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.float | None=None) -> Tensor:
-    """The average of each window over length."""
+    """The average of each window over length.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.avg_pool1d(ug.zeros(1, 3, 8), 2).shape
+    (1, 3, 4)"""
     ...
 def max_pool1d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, dilation: builtins.int | Sequence[builtins.int]=1, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
-    """The greatest element of each window over length; with ``return_indices`` also where it is."""
+    """The greatest element of each window over length; with ``return_indices`` also where it is.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.max_pool1d(ug.zeros(1, 3, 8), 2).shape
+    (1, 3, 4)"""
     ...
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
-    """Puts values back where ``max_pool1d`` took them from; zeros elsewhere."""
+    """Puts values back where ``max_pool1d`` took them from; zeros elsewhere.
+
+    >>> import unigrad as ug
+    >>> pooled, where = ug.nn.functional.max_pool1d(ug.rand(1, 3, 8), 2, return_indices=True)
+    >>> ug.nn.functional.max_unpool1d(pooled, where, 2).shape
+    (1, 3, 8)"""
     ...
 def lp_pool1d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False) -> Tensor:
-    """``(sum x^p)^(1/p)`` of each window over length."""
+    """``(sum x^p)^(1/p)`` of each window over length.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.lp_pool1d(ug.ones(1, 3, 8), 2.0, 2).shape
+    (1, 3, 4)"""
     ...
 def adaptive_avg_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """Averages over as many regions of length as asked; ``None`` keeps a size."""
+    """Averages over as many regions of length as asked; ``None`` keeps a size.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.adaptive_avg_pool1d(ug.zeros(1, 3, 8), 2).shape
+    (1, 3, 2)"""
     ...
 def adaptive_max_pool1d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool=False) -> Any:
-    """Greatest elements of as many regions of length as asked; ``None`` keeps a size."""
+    """Greatest elements of as many regions of length as asked; ``None`` keeps a size.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.adaptive_max_pool1d(ug.zeros(1, 3, 8), 2).shape
+    (1, 3, 2)"""
     ...
 def avg_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.float | None=None) -> Tensor:
-    """The average of each window over height and width."""
+    """The average of each window over height and width.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.avg_pool2d(ug.zeros(1, 3, 8, 8), 2).shape
+    (1, 3, 4, 4)"""
     ...
 def max_pool2d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, dilation: builtins.int | Sequence[builtins.int]=1, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
-    """The greatest element of each window over height and width; with ``return_indices`` also where it is."""
+    """The greatest element of each window over height and width; with ``return_indices`` also where it is.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.max_pool2d(ug.zeros(1, 3, 8, 8), 2).shape
+    (1, 3, 4, 4)"""
     ...
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
-    """Puts values back where ``max_pool2d`` took them from; zeros elsewhere."""
+    """Puts values back where ``max_pool2d`` took them from; zeros elsewhere.
+
+    >>> import unigrad as ug
+    >>> pooled, where = ug.nn.functional.max_pool2d(ug.rand(1, 3, 8, 8), 2, return_indices=True)
+    >>> ug.nn.functional.max_unpool2d(pooled, where, 2).shape
+    (1, 3, 8, 8)"""
     ...
 def lp_pool2d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False) -> Tensor:
-    """``(sum x^p)^(1/p)`` of each window over height and width."""
+    """``(sum x^p)^(1/p)`` of each window over height and width.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.lp_pool2d(ug.ones(1, 3, 8, 8), 2.0, 2).shape
+    (1, 3, 4, 4)"""
     ...
 def adaptive_avg_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """Averages over as many regions of height and width as asked; ``None`` keeps a size."""
+    """Averages over as many regions of height and width as asked; ``None`` keeps a size.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.adaptive_avg_pool2d(ug.zeros(1, 3, 8, 8), 2).shape
+    (1, 3, 2, 2)"""
     ...
 def adaptive_max_pool2d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool=False) -> Any:
-    """Greatest elements of as many regions of height and width as asked; ``None`` keeps a size."""
+    """Greatest elements of as many regions of height and width as asked; ``None`` keeps a size.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.adaptive_max_pool2d(ug.zeros(1, 3, 8, 8), 2).shape
+    (1, 3, 2, 2)"""
     ...
 def avg_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, ceil_mode: builtins.bool=False, count_include_pad: builtins.bool=True, divisor_override: builtins.float | None=None) -> Tensor:
-    """The average of each window over depth, height and width."""
+    """The average of each window over depth, height and width.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.avg_pool3d(ug.zeros(1, 3, 8, 8, 8), 2).shape
+    (1, 3, 4, 4, 4)"""
     ...
 def max_pool3d(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, dilation: builtins.int | Sequence[builtins.int]=1, ceil_mode: builtins.bool=False, return_indices: builtins.bool=False) -> Any:
-    """The greatest element of each window over depth, height and width; with ``return_indices`` also where it is."""
+    """The greatest element of each window over depth, height and width; with ``return_indices`` also where it is.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.max_pool3d(ug.zeros(1, 3, 8, 8, 8), 2).shape
+    (1, 3, 4, 4, 4)"""
     ...
 def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, padding: builtins.int | Sequence[builtins.int]=0, output_size: builtins.int | Sequence[builtins.int] | None=None) -> Tensor:
-    """Puts values back where ``max_pool3d`` took them from; zeros elsewhere."""
+    """Puts values back where ``max_pool3d`` took them from; zeros elsewhere.
+
+    >>> import unigrad as ug
+    >>> pooled, where = ug.nn.functional.max_pool3d(ug.rand(1, 3, 8, 8, 8), 2, return_indices=True)
+    >>> ug.nn.functional.max_unpool3d(pooled, where, 2).shape
+    (1, 3, 8, 8, 8)"""
     ...
 def lp_pool3d(input: Tensor, norm_type: builtins.float, kernel_size: builtins.int | Sequence[builtins.int], stride: builtins.int | Sequence[builtins.int] | None=None, ceil_mode: builtins.bool=False) -> Tensor:
-    """``(sum x^p)^(1/p)`` of each window over depth, height and width."""
+    """``(sum x^p)^(1/p)`` of each window over depth, height and width.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.lp_pool3d(ug.ones(1, 3, 8, 8, 8), 2.0, 2).shape
+    (1, 3, 4, 4, 4)"""
     ...
 def adaptive_avg_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int]) -> Tensor:
-    """Averages over as many regions of depth, height and width as asked; ``None`` keeps a size."""
+    """Averages over as many regions of depth, height and width as asked; ``None`` keeps a size.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.adaptive_avg_pool3d(ug.zeros(1, 3, 8, 8, 8), 2).shape
+    (1, 3, 2, 2, 2)"""
     ...
 def adaptive_max_pool3d(input: Tensor, output_size: builtins.int | Sequence[builtins.int], return_indices: builtins.bool=False) -> Any:
-    """Greatest elements of as many regions of depth, height and width as asked; ``None`` keeps a size."""
+    """Greatest elements of as many regions of depth, height and width as asked; ``None`` keeps a size.
+
+    >>> import unigrad as ug
+    >>> ug.nn.functional.adaptive_max_pool3d(ug.zeros(1, 3, 8, 8, 8), 2).shape
+    (1, 3, 2, 2, 2)"""
     ...
 def unfold(input: Tensor, kernel_size: builtins.int | Sequence[builtins.int], dilation: builtins.int | Sequence[builtins.int]=1, padding: builtins.int | Sequence[builtins.int]=0, stride: builtins.int | Sequence[builtins.int]=1) -> Tensor:
     """The windows of ``[n, c, h, w]`` as columns ``[n, c * window, windows]``.

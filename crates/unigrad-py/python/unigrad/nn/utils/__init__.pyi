@@ -15,11 +15,14 @@ from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.autograd import checkpoint as checkpoint
+from unigrad.nn.utils._old_norms import remove_spectral_norm as remove_spectral_norm
+from unigrad.nn.utils._old_norms import remove_weight_norm as remove_weight_norm
+from unigrad.nn.utils._old_norms import spectral_norm as spectral_norm
+from unigrad.nn.utils._old_norms import weight_norm as weight_norm
 from unigrad.nn.utils.parametrizations import remove_parametrizations as remove_parametrizations
-from unigrad.nn.utils.parametrizations import spectral_norm as spectral_norm
-from unigrad.nn.utils.parametrizations import weight_norm as weight_norm
 
 from . import parametrizations as parametrizations
+from . import parametrize as parametrize
 from . import rnn as rnn
 from . import recompute as recompute
 def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: builtins.float, norm_type: builtins.float=2.0, error_if_nonfinite: builtins.bool=False, foreach: builtins.bool | None=None) -> Tensor:
@@ -32,12 +35,37 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: builtins.fl
     >>> ug.nn.utils.clip_grad_norm_([w], 1.0).item()
     10.0"""
     ...
-def get_total_norm(tensors: Any, norm_type: builtins.float=2.0) -> Any:
+def get_total_norm(tensors: Any, norm_type: builtins.float=2.0, error_if_nonfinite: builtins.bool=False, foreach: builtins.bool | None=None) -> Any:
     """The norm of all tensors together.
 
     >>> import unigrad as ug
     >>> ug.nn.utils.get_total_norm([ug.tensor([3.0]), ug.tensor([4.0])])
     tensor(5.)"""
+    ...
+def clip_grads_with_norm_(parameters: Any, max_norm: builtins.float, total_norm: Any, foreach: builtins.bool | None=None) -> Any:
+    """Scales gradients down together, as ``clip_grad_norm_``, where their norm is known: ``get_total_norm`` of them.
+
+    >>> import unigrad as ug
+    >>> w = ug.nn.Parameter(ug.tensor([3.0, 4.0]))
+    >>> w.square().sum().backward()
+    >>> ug.nn.utils.clip_grads_with_norm_([w], 1.0, ug.nn.utils.get_total_norm([w.grad]))
+    >>> w.grad
+    tensor([0.6000, 0.8000])"""
+    ...
+def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: builtins.bool=False) -> Any:
+    """A convolution and the batch norm after it as one convolution, for use.
+
+    >>> import unigrad as ug
+    >>> conv, norm, x = ug.nn.Conv2d(2, 3, 1).eval(), ug.nn.BatchNorm2d(3).eval(), ug.rand(1, 2, 4, 4)
+    >>> ug.nn.utils.fuse_conv_bn_eval(conv, norm)(x).allclose(norm(conv(x)), atol=1e-5)
+    True"""
+    ...
+def skip_init(module_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """A module as its class makes it: initial values that are replaced are never computed.
+
+    >>> import unigrad as ug
+    >>> ug.nn.utils.skip_init(ug.nn.Linear, 3, 4).weight.shape
+    (4, 3)"""
     ...
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: builtins.float, foreach: builtins.bool | None=None) -> Any:
     """Limits every element of gradients to ``-clip_value..clip_value``.

@@ -28,10 +28,20 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     T_0: builtins.int
     T_mult: builtins.int
     eta_min: builtins.float
+    T_i: Any
+    T_cur: Any
     def __init__(self, optimizer: _Optimizer, T_0: builtins.int, T_mult: builtins.int=1, eta_min: builtins.float=0.0, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+    def step(self, epoch: builtins.int | None=None) -> None:
+        """One step further; or to that of a number, which may be a fraction: ``epoch + batch / batches``."""
+        ...
 class CyclicLR(LRScheduler):
     """From ``base_lr`` to ``max_lr`` and back, again and again (Smith, 2017). ``mode`` is triangular, triangular2 or exp_range.
+
+    With ``cycle_momentum`` the momentum (or the first beta) goes from ``max_momentum`` to ``base_momentum`` meanwhile.
 
     >>> import unigrad as ug
     >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
@@ -39,18 +49,31 @@ class CyclicLR(LRScheduler):
     >>> schedule.step()
     >>> schedule.get_last_lr()
     [0.30000000000000004]"""
-    lows: Any
     max_lrs: Any
-    up: Any
-    down: Any
+    total_size: Any
+    step_ratio: Any
     mode: builtins.str
     gamma: builtins.float
-    scale_fn: Any
     scale_mode: builtins.str
-    def __init__(self, optimizer: _Optimizer, base_lr: Any, max_lr: Any, step_size_up: builtins.int=2000, step_size_down: builtins.int | None=None, mode: builtins.str='triangular', gamma: builtins.float=1.0, scale_fn: Callable[..., Any] | None=None, scale_mode: builtins.str='cycle', cycle_momentum: builtins.bool=False, last_epoch: builtins.int=-1) -> None: ...
+    cycle_momentum: builtins.bool
+    def __init__(self, optimizer: _Optimizer, base_lr: Any, max_lr: Any, step_size_up: builtins.int=2000, step_size_down: builtins.int | None=None, mode: builtins.str='triangular', gamma: builtins.float=1.0, scale_fn: Callable[..., Any] | None=None, scale_mode: builtins.str='cycle', cycle_momentum: builtins.bool=True, base_momentum: builtins.float=0.8, max_momentum: builtins.float=0.9, last_epoch: builtins.int=-1) -> None: ...
+    def scale_fn(self, x: Tensor) -> Any:
+        """The share of the height in a cycle, or at a step."""
+        ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets; sets the momenta."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+    def state_dict(self) -> builtins.dict[builtins.str, Any]:
+        """What goes on: all but the optimizer, and functions."""
+        ...
+    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any:
+        """Continues from a ``state_dict``, of this library or of PyTorch. The rate itself is in that of the optimizer."""
+        ...
 class OneCycleLR(LRScheduler):
     """One rise to ``max_lr``, and one fall far below (Smith and Topin, 2018).
+
+    With ``cycle_momentum`` the momentum (or the first beta) falls to ``base_momentum`` and rises again meanwhile.
 
     >>> import unigrad as ug
     >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
@@ -60,13 +83,11 @@ class OneCycleLR(LRScheduler):
     [0.811745653949763]"""
     total_steps: Any
     pct_start: builtins.float
-    anneal_strategy: builtins.str
-    max_lrs: Any
-    first: Any
-    last: Any
-    three_phase: builtins.bool
-    def __init__(self, optimizer: _Optimizer, max_lr: Any, total_steps: builtins.int | None=None, epochs: builtins.int | None=None, steps_per_epoch: builtins.int | None=None, pct_start: builtins.float=0.3, anneal_strategy: builtins.str='cos', cycle_momentum: builtins.bool=False, base_momentum: builtins.float=0.85, max_momentum: builtins.float=0.95, div_factor: builtins.float=25.0, final_div_factor: builtins.float=10000.0, three_phase: builtins.bool=False, last_epoch: builtins.int=-1) -> None: ...
-    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+    cycle_momentum: builtins.bool
+    def __init__(self, optimizer: _Optimizer, max_lr: Any, total_steps: builtins.int | None=None, epochs: builtins.int | None=None, steps_per_epoch: builtins.int | None=None, pct_start: builtins.float=0.3, anneal_strategy: builtins.str='cos', cycle_momentum: builtins.bool=True, base_momentum: builtins.float=0.85, max_momentum: builtins.float=0.95, div_factor: builtins.float=25.0, final_div_factor: builtins.float=10000.0, three_phase: builtins.bool=False, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets; sets the momenta."""
+        ...
 class WarmupCosineLR(LRScheduler):
     """A rise over ``warmup_steps`` steps, then half a cosine to ``eta_min`` in step ``total_steps``, which stays.
 

@@ -4,12 +4,12 @@ import math
 
 from ... import _check
 from ..._errors import ArgumentError
-from .scheduler import LRScheduler, _each, _optimizer
+from .scheduler import LRScheduler, _each, _optimizer, _Schedule
 
 __all__ = ["ReduceLROnPlateau"]
 
 
-class ReduceLROnPlateau(LRScheduler):
+class ReduceLROnPlateau(_Schedule):
     """Times ``factor`` when a metric has not become better for ``patience`` calls of ``step(metric)``.
 
     >>> import unigrad as ug
@@ -90,3 +90,7 @@ class ReduceLROnPlateau(LRScheduler):
             rate = max(float(group["lr"]) * self.factor, least)
             if group["lr"] - rate > self.eps:
                 group["lr"] = rate
+
+
+# One of them, as in PyTorch; not a class of theirs, for its step takes another argument.
+LRScheduler.register(ReduceLROnPlateau)

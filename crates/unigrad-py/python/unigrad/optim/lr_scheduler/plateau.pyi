@@ -14,8 +14,9 @@ from unigrad._unigrad import Tensor as Tensor
 from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
+from unigrad.optim.lr_scheduler.scheduler import _Schedule as _Schedule
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(_Schedule):
     """Times ``factor`` when a metric has not become better for ``patience`` calls of ``step(metric)``.
 
     >>> import unigrad as ug
@@ -34,20 +35,13 @@ class ReduceLROnPlateau:
     cooldown: builtins.int
     eps: builtins.float
     min_lrs: Any
-    best: Any
-    num_bad_epochs: Any
-    cooldown_counter: Any
+    default_min_lr: Any
     last_epoch: Any
     def __init__(self, optimizer: _Optimizer, mode: builtins.str='min', factor: builtins.float=0.1, patience: builtins.int=10, threshold: builtins.float=0.0001, threshold_mode: builtins.str='rel', cooldown: builtins.int=0, min_lr: builtins.float=0.0, eps: builtins.float=1e-08) -> None: ...
+    @property
+    def in_cooldown(self) -> Any:
+        """Whether it waits after a change, and counts no bad values."""
+        ...
     def step(self, metrics: Any, epoch: builtins.int | None=None) -> Any:
         """Looks at a value of the metric: a number, or a tensor of one element."""
-        ...
-    def get_last_lr(self) -> Any:
-        """The rates of the groups."""
-        ...
-    def state_dict(self) -> Any:
-        """What goes on."""
-        ...
-    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any:
-        """Continues from a ``state_dict``."""
         ...

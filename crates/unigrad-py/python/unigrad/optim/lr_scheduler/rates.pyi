@@ -16,7 +16,12 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
 
-class LambdaLR(LRScheduler):
+class _ByFunctions(LRScheduler):
+    lr_lambdas: Any
+    def __init__(self, optimizer: _Optimizer, lr_lambda: Any, last_epoch: builtins.int=-1) -> None: ...
+    def state_dict(self) -> builtins.dict[builtins.str, Any]: ...
+    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any: ...
+class LambdaLR(_ByFunctions):
     """The base rate times a function of the step, or of a list of functions, one for each group.
 
     >>> import unigrad as ug
@@ -25,11 +30,8 @@ class LambdaLR(LRScheduler):
     >>> schedule.step()
     >>> schedule.get_last_lr()
     [0.5]"""
-    lr_lambdas: Any
-    def __init__(self, optimizer: _Optimizer, lr_lambda: Callable[[builtins.int], builtins.float] | Sequence[Callable[[builtins.int], builtins.float]], last_epoch: builtins.int=-1) -> None: ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
-    def state_dict(self) -> builtins.dict[builtins.str, Any]: ...
-class MultiplicativeLR(LambdaLR):
+class MultiplicativeLR(_ByFunctions):
     """The rate times a function of the step, each time.
 
     >>> import unigrad as ug
@@ -38,7 +40,9 @@ class MultiplicativeLR(LambdaLR):
     >>> schedule.step()
     >>> schedule.get_last_lr()
     [0.5]"""
-    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
 class StepLR(LRScheduler):
     """Times ``gamma`` every ``step_size`` steps.
 
@@ -51,6 +55,9 @@ class StepLR(LRScheduler):
     step_size: builtins.int
     gamma: builtins.float
     def __init__(self, optimizer: _Optimizer, step_size: builtins.int, gamma: builtins.float=0.1, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class MultiStepLR(LRScheduler):
     """Times ``gamma`` at each milestone.
@@ -64,7 +71,11 @@ class MultiStepLR(LRScheduler):
     milestones: Sequence[builtins.int]
     gamma: builtins.float
     def __init__(self, optimizer: _Optimizer, milestones: Sequence[builtins.int], gamma: builtins.float=0.1, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any: ...
 class ConstantLR(LRScheduler):
     """Times ``factor`` for the first ``total_iters`` steps.
 
@@ -77,6 +88,9 @@ class ConstantLR(LRScheduler):
     factor: builtins.float
     total_iters: builtins.int
     def __init__(self, optimizer: _Optimizer, factor: builtins.float=0.3333333333333333, total_iters: builtins.int=5, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class LinearLR(LRScheduler):
     """A line from one factor to another over ``total_iters`` steps.
@@ -91,6 +105,9 @@ class LinearLR(LRScheduler):
     end_factor: builtins.float
     total_iters: builtins.int
     def __init__(self, optimizer: _Optimizer, start_factor: builtins.float=0.3333333333333333, end_factor: builtins.float=1.0, total_iters: builtins.int=5, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class ExponentialLR(LRScheduler):
     """Times ``gamma`` each time.
@@ -103,6 +120,9 @@ class ExponentialLR(LRScheduler):
     [0.5]"""
     gamma: builtins.float
     def __init__(self, optimizer: _Optimizer, gamma: builtins.float, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class PolynomialLR(LRScheduler):
     """``(1 - step / total_iters)^power``.
@@ -116,6 +136,9 @@ class PolynomialLR(LRScheduler):
     total_iters: builtins.int
     power: builtins.float
     def __init__(self, optimizer: _Optimizer, total_iters: builtins.int=5, power: builtins.float=1.0, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
 class CosineAnnealingLR(LRScheduler):
     """Half a cosine from the base rate to ``eta_min`` over ``T_max`` steps, and back, again and again.
@@ -129,4 +152,7 @@ class CosineAnnealingLR(LRScheduler):
     T_max: builtins.int
     eta_min: builtins.float
     def __init__(self, optimizer: _Optimizer, T_max: builtins.int, eta_min: builtins.float=0.0, last_epoch: builtins.int=-1) -> None: ...
+    def get_lr(self) -> Any:
+        """The rates that a step sets."""
+        ...
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...

@@ -1,5 +1,7 @@
 """What schedulers are."""
 
+import abc
+
 from ... import _check
 from ..._errors import ArgumentError
 from ..optimizer import Optimizer
@@ -13,7 +15,29 @@ def _optimizer(optimizer):
     return optimizer
 
 
-class LRScheduler:
+class _Schedule:
+    """What all of them have, those of metrics too."""
+
+    def get_last_lr(self):
+        """The rates of the groups."""
+        return list(self._last_lr)
+
+    def _rates(self):
+        """The rates that the groups have, whoever has set them."""
+        return [float(group["lr"]) for group in self.optimizer.param_groups]
+
+    def state_dict(self):
+        """What goes on: all but the optimizer, and functions."""
+        return {name: value for name, value in self.__dict__.items() if name != "optimizer" and not callable(value)}
+
+    def load_state_dict(self, state_dict):
+        """Continues from a ``state_dict``, of this library or of PyTorch. The rate itself is in that of the optimizer."""
+        if not isinstance(state_dict, dict):
+            raise TypeError(f"argument 'state_dict': a dict is wanted, not {_check._kind(state_dict)}")
+        self.__dict__.update(state_dict)
+
+
+class LRScheduler(_Schedule, metaclass=abc.ABCMeta):
     """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``, or PyTorch's ``get_lr()``, which reads ``last_epoch`` and ``base_lrs``.
 
     >>> import unigrad as ug
@@ -49,10 +73,6 @@ class LRScheduler:
         """The learning rate after ``step`` steps, for a group with this base rate."""
         raise NotImplementedError(f"{type(self).__name__} has neither a `rate` nor a `get_lr`\n help: write one of them")
 
-    def get_last_lr(self):
-        """The rates of the groups."""
-        return list(self._last_lr)
-
     def get_lr(self):
         """The rates that a step sets: by ``rate``, unless a class says otherwise."""
         return self._get_closed_form_lr()
@@ -73,24 +93,10 @@ class LRScheduler:
             self.last_epoch = _check.whole("epoch", epoch, 0)
             self._set(self._get_closed_form_lr())
 
-    def _rates(self):
-        """The rates that the groups have, whoever has set them."""
-        return [float(group["lr"]) for group in self.optimizer.param_groups]
-
     def _set(self, rates):
         for group, rate in zip(self.optimizer.param_groups, rates):
             group["lr"] = rate
         self._last_lr = self._rates()
-
-    def state_dict(self):
-        """What goes on: all but the optimizer, and functions."""
-        return {name: value for name, value in self.__dict__.items() if name != "optimizer" and not callable(value)}
-
-    def load_state_dict(self, state_dict):
-        """Continues from a ``state_dict``, of this library or of PyTorch. The rate itself is in that of the optimizer."""
-        if not isinstance(state_dict, dict):
-            raise TypeError(f"argument 'state_dict': a dict is wanted, not {_check._kind(state_dict)}")
-        self.__dict__.update(state_dict)
 
 
 # PyTorch's old name, which programs derive classes from.

@@ -15,8 +15,19 @@ from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 
-class LRScheduler:
-    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``.
+class _Schedule:
+    """What all of them have, those of metrics too."""
+    def get_last_lr(self) -> Any:
+        """The rates of the groups."""
+        ...
+    def state_dict(self) -> Any:
+        """What goes on: all but the optimizer, and functions."""
+        ...
+    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any:
+        """Continues from a ``state_dict``, of this library or of PyTorch. The rate itself is in that of the optimizer."""
+        ...
+class LRScheduler(_Schedule):
+    """What schedulers are: a class of one's own has ``rate(base_lr, step, group)``, or PyTorch's ``get_lr()``, which reads ``last_epoch`` and ``base_lrs``.
 
     >>> import unigrad as ug
     >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
@@ -29,18 +40,10 @@ class LRScheduler:
     def rate(self, base_lr: Any, step: Any, group: Any) -> Any:
         """The learning rate after ``step`` steps, for a group with this base rate."""
         ...
-    def get_last_lr(self) -> builtins.list[builtins.float]:
-        """The rates of the groups."""
-        ...
     def get_lr(self) -> Any:
-        """The rates of the groups after as many steps as were taken."""
+        """The rates that a step sets: by ``rate``, unless a class says otherwise."""
         ...
     def step(self, epoch: builtins.int | None=None) -> None:
         """One step further; or to that of a number."""
         ...
-    def state_dict(self) -> builtins.dict[builtins.str, Any]:
-        """What goes on: all but the optimizer, and functions."""
-        ...
-    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any:
-        """Continues from a ``state_dict``."""
-        ...
+_LRScheduler = LRScheduler

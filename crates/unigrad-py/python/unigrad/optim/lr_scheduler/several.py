@@ -24,6 +24,11 @@ def _several(schedulers):
     return schedulers
 
 
+def _no_epoch(epoch):
+    if epoch is not None:
+        raise ArgumentError(f"argument 'epoch' is {epoch}, and several schedulers count their own\n help: call `step()`")
+
+
 def _undo(schedulers):
     for scheduler in schedulers:
         if hasattr(scheduler, "_schedulers"):
@@ -74,8 +79,9 @@ class SequentialLR(_Several):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
-    def step(self):
+    def step(self, epoch=None):
         """One step further, of the one whose turn it is."""
+        _no_epoch(epoch)
         self.last_epoch += 1
         at = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[at]
@@ -116,8 +122,9 @@ class ChainedScheduler(_Several):
             scheduler._update_lr(epoch)
         self._last_lr = self._rates()
 
-    def step(self):
+    def step(self, epoch=None):
         """One step further, of all of them."""
+        _no_epoch(epoch)
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._rates()

@@ -16,7 +16,15 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler
 
-class SequentialLR(LRScheduler):
+class _Several(LRScheduler):
+    """The state of several has the states of all."""
+    def state_dict(self) -> builtins.dict[builtins.str, Any]:
+        """What goes on: of each of the schedulers too."""
+        ...
+    def load_state_dict(self, state_dict: Mapping[builtins.str, Any]) -> Any:
+        """Continues from a ``state_dict``, of this library or of PyTorch. The rate itself is in that of the optimizer."""
+        ...
+class SequentialLR(_Several):
     """One scheduler after the other: the second begins, at its step 0, at the first milestone, and so on.
 
     >>> import unigrad as ug
@@ -25,11 +33,12 @@ class SequentialLR(LRScheduler):
     >>> schedule = ug.optim.lr_scheduler.SequentialLR(optimizer, parts, milestones=[2])
     >>> schedule.get_last_lr()
     [0.5]"""
-    milestones: Sequence[builtins.int]
     def __init__(self, optimizer: _Optimizer, schedulers: Any, milestones: Sequence[builtins.int], last_epoch: builtins.int=-1) -> None: ...
-    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
-class ChainedScheduler(LRScheduler):
-    """The factors of several schedulers together.
+    def step(self, epoch: builtins.int | None=None) -> None:
+        """One step further, of the one whose turn it is."""
+        ...
+class ChainedScheduler(_Several):
+    """Several schedulers, which all take each step, one after the other.
 
     >>> import unigrad as ug
     >>> optimizer = ug.optim.SGD([ug.nn.Parameter(ug.ones(2))], lr=1.0)
@@ -39,4 +48,6 @@ class ChainedScheduler(LRScheduler):
     >>> schedule.get_last_lr()
     [0.25]"""
     def __init__(self, schedulers: Any, optimizer: _Optimizer | None=None) -> None: ...
-    def rate(self, base_lr: Any, step: Any, group: Any) -> Any: ...
+    def step(self, epoch: builtins.int | None=None) -> None:
+        """One step further, of all of them."""
+        ...
