@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 use unigrad_gpu::lower;
 use unigrad_ir::{Dialect, FragmentShape, Target, collect, offline_targets, render, validate};
 use unigrad_kernel::{
-    Arg, ArgSort, Attention, AttentionGrad, Contract, KDim, Kernel, Layout4, MDim, MaxPool, NDim, Pages, Scan, Scatter, ScatterBase, TopK,
+    Arg, ArgSort, Attention, AttentionGrad, BatchDim, Contract, KDim, Kernel, Layout4, MDim, MaxPool, NDim, Pages, Scan, Scatter,
+    ScatterBase, TopK,
 };
 use unigrad_scalar::{AttentionSpec, DType, Dropout, Literal, PoolSpec, Positions, ScanOp, ScatterMode};
 
@@ -100,8 +101,62 @@ fn linear(dtype: DType, [vectors, rows, k]: [usize; 3]) -> Contract {
     }
 }
 
+/// A layer of 3 by 3 taps, 32 to 64 channels, images of 26 by 26 one channel after the other: its result, and its weights' gradient.
+fn convolved() -> [Contract; 2] {
+    let (taps, channels, images) = ([3, 3], [32, 64], 16);
+    let (x, y): (i64, i64) = (26, 24);
+    let arg = |len: i64, write| Arg { dtype: DType::F32, len: len as usize, write };
+    let [x_len, y_len] = [images * 32 * x * x, images * 64 * y * y];
+    let common = Contract {
+        batch: SmallVec::new(),
+        m: SmallVec::new(),
+        n: SmallVec::new(),
+        k: SmallVec::new(),
+        a_offset: 0,
+        b_offset: 0,
+        a: arg(64 * 288, false),
+        b: arg(x_len, false),
+        c: arg(y_len, true),
+        epilogue: None,
+        tf32: true,
+        prologues: [None, None],
+    };
+    let [inputs, outputs] = channels;
+    let forward = Contract {
+        batch: SmallVec::from_slice(&[BatchDim { size: images as usize, a: 0, b: 32 * x * x, c: 64 * y * y }]),
+        m: SmallVec::from_slice(&[MDim { size: outputs, a: 288, c: y * y }]),
+        n: SmallVec::from_slice(&[NDim { size: y as usize, b: x, c: y }, NDim { size: y as usize, b: 1, c: 1 }]),
+        k: SmallVec::from_slice(&[
+            KDim { size: inputs, a: 9, b: x * x },
+            KDim { size: taps[0], a: 3, b: x },
+            KDim { size: taps[1], a: 1, b: 1 },
+        ]),
+        ..common.clone()
+    };
+    let weights = Contract {
+        m: SmallVec::from_slice(&[MDim { size: outputs, a: y * y, c: 288 }]),
+        n: SmallVec::from_slice(&[
+            NDim { size: inputs, b: x * x, c: 9 },
+            NDim { size: taps[0], b: x, c: 3 },
+            NDim { size: taps[1], b: 1, c: 1 },
+        ]),
+        k: SmallVec::from_slice(&[
+            KDim { size: images as usize, a: 64 * y * y, b: 32 * x * x },
+            KDim { size: y as usize, a: y, b: x },
+            KDim { size: y as usize, a: 1, b: 1 },
+        ]),
+        a: arg(y_len, false),
+        c: arg(64 * 288, true),
+        ..common
+    };
+    [forward, weights]
+}
+
 fn sample() -> Vec<Kernel> {
-    let mut kernels = Vec::new();
+    let mut kernels = Vec::from(convolved().map(Kernel::Contract));
+    for sizes in [[512, 512, 512], [100, 520, 36], [9, 40, 1000]] {
+        kernels.push(Kernel::Contract(Contract { tf32: true, ..linear(DType::F32, sizes) }));
+    }
     for dtype in [DType::F32, DType::F16, DType::BF16] {
         for sizes in [[1, 4096, 4096], [3, 100, 520], [8, 28_672, 4096], [17, 4096, 14_336], [32, 6144, 4096]] {
             kernels.push(Kernel::Contract(linear(dtype, sizes)));

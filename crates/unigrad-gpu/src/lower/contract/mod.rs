@@ -26,6 +26,7 @@ mod split_k;
 mod staged_store;
 #[cfg(test)]
 mod tests;
+mod tf32;
 mod tile;
 mod windows;
 mod zeros;
@@ -67,13 +68,27 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
     finish(contract, &p, target, product, parts.count)
 }
 
+/// A loop in the dialect's own words.
+enum Loop {
+    Halves(asynchronous::AsyncTiles),
+    Single(tf32::Tf32Tiles),
+}
+
+impl Loop {
+    fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<Loop> {
+        let halves = asynchronous::plan(p, is_plain, target).map(Loop::Halves);
+        halves.or_else(|| tf32::plan(p, target).map(Loop::Single))
+    }
+}
+
 /// The product by a loop in the dialect's own words, if one suits it. That copies operands as they lie: what a prologue makes is made first.
 fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<Option<Lowered>, Unsupported> {
+    let is_plain = contract.epilogue.is_none();
     let (before, stored);
     let (before, p) = if p.a.is_made || p.b.is_made {
         let mut as_if = p.clone();
         (as_if.a.is_made, as_if.b.is_made) = (false, false);
-        if asynchronous::plan(&as_if, contract.epilogue.is_none(), target).is_none() {
+        if Loop::plan(&as_if, is_plain, target).is_none() {
             return Ok(None);
         }
         (before, stored) = source::store(contract, p, target)?;
@@ -81,9 +96,13 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     } else {
         (Lowered::default(), p)
     };
-    let Some(plan) = asynchronous::plan(p, contract.epilogue.is_none(), target) else { return Ok(None) };
-    let Some(product) = asynchronous::product(contract, p, target, plan)? else { return Ok(None) };
-    let after = finish(contract, p, target, product, plan.parts.count)?;
+    let (product, parts) = match Loop::plan(p, is_plain, target) {
+        Some(Loop::Halves(plan)) => (asynchronous::product(contract, p, target, plan)?, plan.parts),
+        Some(Loop::Single(plan)) => (tf32::product(contract, p, target, plan)?, plan.parts),
+        None => return Ok(None),
+    };
+    let Some(product) = product else { return Ok(None) };
+    let after = finish(contract, p, target, product, parts.count)?;
     let mut lowered = before;
     lowered.steps.extend(after.steps);
     match (lowered.scratch.first_mut(), after.scratch.as_slice()) {

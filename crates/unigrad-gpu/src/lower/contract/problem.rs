@@ -172,6 +172,8 @@ pub(super) struct Problem {
     pub(super) b: Operand,
     /// What sums are computed in: `F32`, `F64`, `I32` or `I64`.
     pub(super) compute: DType,
+    /// Whether operands may be rounded to TF32; both are `F32` then.
+    pub(super) tf32: bool,
     /// Whether rows are the contraction's `n`, and columns its `m`.
     pub(super) swap: bool,
 }
@@ -218,7 +220,8 @@ impl Problem {
             is_made: contract.prologues[1].is_some(),
             scratch: None,
         };
-        let problem = Problem { batch, m, n, k, a, b, compute, swap: false };
+        let tf32 = contract.tf32 && a.dtype == DType::F32 && b.dtype == DType::F32 && compute == DType::F32;
+        let problem = Problem { batch, m, n, k, a, b, compute, tf32, swap: false };
         Ok(if runs_along_rows(contract) { problem.swapped() } else { problem })
     }
 

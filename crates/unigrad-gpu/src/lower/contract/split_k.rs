@@ -1,11 +1,86 @@
 //! The second step of a product whose `k` was divided: adds the partial sums of each point, first to last, and hands the result on.
+//!
+//! Of few points with many parts several threads have a point: each adds some of the parts, first to last, and one adds what they have.
 
 use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, split};
 use super::problem::{Problem, index_dtype};
 use super::sink::Sink;
-use unigrad_ir::{Target, Type, Value};
+use unigrad_ir::{Place, Target, Type, Value};
 use unigrad_kernel::Contract;
+use unigrad_scalar::{BinaryOp, Literal};
+
+/// Parts from which on several threads may have a point.
+const MANY: u64 = 32;
+
+/// How many threads of a workgroup have a point: as many as leave the device something to do, with some parts for each. `None` for one.
+fn deep(points: u64, parts: u64, threads: u32, target: &Target) -> Option<u32> {
+    let room = u64::from(target.compute_units.max(1)) * u64::from(threads) / points.max(1);
+    let most = room.min(parts / 8).min(u64::from(threads / 8)).max(1);
+    let deep = 1 << most.ilog2();
+    (threads.is_power_of_two() && deep > 1).then_some(deep)
+}
+
+/// The sums where `deep` threads of a workgroup have each point.
+fn together<'a>(
+    p: &Problem,
+    target: &Target,
+    (parts, deep): (u64, u32),
+    (mut s, partial, sink): (Signature, Place, Sink<'a>),
+) -> Result<ProgramLaunch, Unsupported> {
+    let threads = target.max_threads.min(256);
+    let points = p.batch * p.m * p.n;
+    let index = index_dtype((points * parts) as usize);
+    let across = threads / deep;
+    let each = parts.div_ceil(deep.into()) as u32;
+    let shared = s.b.shared("sums", p.compute, threads);
+    let groups = Groups::new(points.div_ceil(across.into()), target)?;
+    groups.each(&mut s.b, |b, id| {
+        let thread = b.thread(0);
+        let (slice, x) = split(b, thread, across.into());
+        let first = b.mul_const(id, across.into());
+        let point = b.add(first, x);
+        let end = b.u32(points as u32);
+        let inside = b.lt(point, end);
+        b.when(inside, |b| {
+            let sum = b.local("sum", Type::Scalar(p.compute), 1);
+            let (zero, one, all) = (b.u32(0), b.u32(1), b.u32(parts as u32));
+            let nothing = b.constant(Literal::zero(p.compute));
+            b.store(sum, zero, nothing);
+            let begin = b.mul_const(slice, each.into());
+            let end = b.add_const(begin, each.into());
+            let end = b.binary(BinaryOp::Min, end, all);
+            let at = b.cast(point, index);
+            b.repeat(begin, end, one, |b, part| {
+                let part = b.cast(part, index);
+                let part = b.mul_const(part, points as i64);
+                let from = b.add(part, at);
+                let (old, value) = (b.load(sum, zero), b.load(partial, from));
+                let new = b.add(old, value);
+                b.store(sum, zero, new);
+            });
+            let sum = b.load(sum, zero);
+            b.store(shared, thread, sum);
+        });
+        b.barrier();
+        let zero = b.u32(0);
+        let leads = b.binary(BinaryOp::Eq, slice, zero);
+        let leads = b.and(leads, inside);
+        b.when(leads, |b| {
+            let mut sum = b.load(shared, x);
+            for slice in 1..deep {
+                let from = b.add_const(x, i64::from(slice * across));
+                let other = b.load(shared, from);
+                sum = b.add(sum, other);
+            }
+            let (rows, col) = split(b, point, p.n);
+            let (batch, row) = split(b, rows, p.m);
+            let base = sink.base(b, batch);
+            sink.put(b, &base, row, col, &[sum]);
+        });
+    });
+    Ok(s.finish(groups.grid()))
+}
 
 /// Adds `parts` partial sums that lie in scratch buffer 0 as `[parts, batch, m, n]`.
 pub(super) fn finish(contract: &Contract, p: &Problem, target: &Target, parts: u64) -> Result<ProgramLaunch, Unsupported> {
@@ -23,6 +98,12 @@ pub(super) fn finish(contract: &Contract, p: &Problem, target: &Target, parts: u
         v /= 2;
     }
     let units = points / u64::from(v);
+    if v == 1
+        && parts >= MANY
+        && let Some(deep) = deep(points, parts, threads, target)
+    {
+        return together(p, target, (parts, deep), (s, partial, sink));
+    }
     let groups = Groups::new(units.div_ceil(threads.into()), target)?;
     groups.each(&mut s.b, |b, id| {
         let thread = b.thread(0);

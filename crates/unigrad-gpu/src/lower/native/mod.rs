@@ -10,4 +10,5 @@ pub(super) mod hopper_gradients;
 pub(super) mod mma_sync;
 pub(super) mod narrow;
 pub(super) mod resident;
+pub(super) mod tf32;
 pub(super) mod wgmma;

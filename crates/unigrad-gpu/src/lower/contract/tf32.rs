@@ -1,0 +1,171 @@
+//! Products of `F32` that may be rounded to TF32, by [`native::tf32`](super::super::native::tf32): convolutions read through windows as well, since operands may have any strides.
+//!
+//! Always: tiles, parts of `k` and their order follow from sizes and the target. Never: takes a product in which rounding was not allowed, or one so small that whole tiles are idle.
+
+use super::super::native::tf32::{self as native, Loop, Operand as NativeOperand, Warps};
+use super::super::{ProgramLaunch, Signature, Unsupported};
+use super::grid::{Groups, Item, item, tile_of};
+use super::problem::{Along, Operand, Problem};
+use super::sink::Sink;
+use super::source::Source;
+use super::staged_store::{Staged, masks};
+use super::tile::Parts;
+use unigrad_ir::{Target, Type};
+use unigrad_kernel::Contract;
+use unigrad_scalar::DType;
+
+/// Elements of `k` in a part, at least, and parts at most.
+const LEAST_PART: u64 = 256;
+const MOST_PARTS: u64 = 1024;
+/// Stages in shared memory at most, and workgroups that a unit should have at once.
+const MOST_STAGES: u32 = 4;
+const AT_ONCE: usize = 2;
+/// Elements of `k`, and of the result, at least.
+const LEAST_K: u64 = 16;
+const LEAST_POINTS: u64 = 64;
+
+/// What the loop is expected to take, in microseconds of a unit; what counts are the ratios.
+mod times {
+    /// A multiplication: a unit's instructions do 1.0 of these in a nanosecond, at the rate that warps reach.
+    pub(super) const MULTIPLY: f64 = 1.0 / 1.0e6;
+    /// A load from shared memory by a warp, and a copy by a thread.
+    pub(super) const LOAD: f64 = 0.6e-3;
+    pub(super) const COPY: f64 = 6.0 / 128.0 / 1.7e3;
+    /// Around the stages of a tile, and the sums on their way out, each.
+    pub(super) const AROUND: f64 = 1.5;
+    pub(super) const SUM: f64 = 0.25e-3;
+    /// The launch that adds parts up, and a number in it, written and read, for all units.
+    pub(super) const SUMS: f64 = 4.0;
+    pub(super) const PART: f64 = 8.0 / 3e6;
+}
+
+/// How the loop is set up for a problem.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tf32Tiles {
+    bm: u32,
+    bn: u32,
+    stages: u32,
+    warps: Warps,
+    pub(super) parts: Parts,
+}
+
+/// Which way an operand is copied: along `k`, and four elements at once.
+fn way(operand: &Operand) -> (bool, bool) {
+    let wide = [Along::K, Along::Lanes].into_iter().find(|along| operand.aligned(*along, 4));
+    (wide.unwrap_or(operand.along()) == Along::K, wide.is_some())
+}
+
+/// Whether the target has the instructions, and the product is large enough for them.
+pub(super) fn plan(p: &Problem, target: &Target) -> Option<Tf32Tiles> {
+    let is_wanted = p.tf32 && native::available(target) && p.k >= LEAST_K && p.m * p.n >= LEAST_POINTS;
+    // Offsets are counted by 32 bits.
+    let is_short = [&p.a, &p.b].iter().all(|operand| operand.index == DType::U32 && !operand.is_made);
+    if !is_wanted || !is_short {
+        return None;
+    }
+    let sides = || (native::LEAST_TILE.ilog2()..=native::MOST_TILE.ilog2()).map(|bits| 1 << bits);
+    let all = sides().flat_map(|bm| sides().map(move |bn| (bm, bn)));
+    let tiles = all.filter_map(|(bm, bn)| Some((bm, bn, Warps::of(bm, bn)?)));
+    let best = tiles.filter_map(|(bm, bn, warps)| {
+        let (parts, time) = parts(p, target, (bm, bn, warps));
+        Some((with_stages(p, target, Tf32Tiles { bm, bn, stages: 0, warps, parts })?, time))
+    });
+    best.min_by(|x, y| x.1.total_cmp(&y.1)).map(|best| best.0)
+}
+
+/// The parts of `k` that take the least time with such tiles, and that time.
+fn parts(p: &Problem, target: &Target, (bm, bn, warps): (u32, u32, Warps)) -> (Parts, f64) {
+    let units = u64::from(target.compute_units.max(1));
+    let tiles = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into());
+    let copies = |operand: &Operand, tile: u32| f64::from(tile * native::BK) / if way(operand).1 { 4.0 } else { 1.0 };
+    let instructions = f64::from(bm * bn * native::BK) / (16.0 * 8.0 * 8.0);
+    let stage = f64::from(bm * bn * native::BK) * times::MULTIPLY
+        + instructions * warps.loads(bm, bn) * times::LOAD
+        + (copies(&p.a, bm) + copies(&p.b, bn)) * times::COPY;
+    let time = |parts: Parts| {
+        let all = tiles * parts.count;
+        // Two workgroups share a unit; what is left for the last wave keeps some units idle.
+        let waves = (all as f64 / units as f64).max(all.div_ceil(units) as f64 * 0.5 + 0.5);
+        let stages = parts.len.min(p.k).div_ceil(native::BK.into()) as f64;
+        let around = times::AROUND + f64::from(bm * bn) * times::SUM;
+        let sums = if parts.count > 1 { times::SUMS + (p.batch * p.m * p.n * parts.count) as f64 * times::PART } else { 0.0 };
+        waves * (stages * stage + around) + sums
+    };
+    let most = (p.k / LEAST_PART).clamp(1, MOST_PARTS.min((8 * units).div_ceil(tiles)));
+    let choices = (1..=most).map(|count| Parts::of(p.k, count, native::BK.into()));
+    let mut best = (Parts::of(p.k, 1, native::BK.into()), f64::INFINITY);
+    for parts in choices {
+        let time = time(parts);
+        if time < best.1 {
+            best = (parts, time);
+        }
+    }
+    best
+}
+
+/// With as many stages as leave room for two workgroups, or as fit. `None` if two do not.
+fn with_stages(p: &Problem, target: &Target, tiles: Tf32Tiles) -> Option<Tf32Tiles> {
+    let room = |workgroups: usize| {
+        let fits = |stages: &u32| {
+            let bytes = Tf32Tiles { stages: *stages, ..tiles }.inner(p).shared_bytes() as usize;
+            // A unit has a little more than a workgroup may take.
+            bytes <= target.shared_bytes / workgroups
+        };
+        (2..=MOST_STAGES).rev().find(fits)
+    };
+    let several = room(AT_ONCE).filter(|stages| *stages > 2);
+    let stages = several.or_else(|| room(1))?;
+    Some(Tf32Tiles { stages, ..tiles })
+}
+
+impl Tf32Tiles {
+    fn inner(&self, p: &Problem) -> Loop {
+        let operand = |operand: &Operand, tile: u32, lanes: u64| {
+            let (k_major, wide) = way(operand);
+            let dims = |dims: &super::problem::Dims| dims.0.iter().map(|d| (d.size, d.stride)).collect();
+            NativeOperand { k_major, wide, tile, lanes, dims: dims(&operand.lanes), k: dims(&operand.k) }
+        };
+        Loop {
+            a: operand(&p.a, self.bm, p.m),
+            b: operand(&p.b, self.bn, p.n),
+            k: p.k,
+            part: self.parts.len,
+            masked: self.parts.mask_k(p.k, native::BK),
+            stages: self.stages,
+            warps: self.warps,
+        }
+    }
+}
+
+/// The launch of the product; the second step of several parts is the caller's. `None` if operands are not in memory after all.
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Tf32Tiles) -> Result<Option<ProgramLaunch>, Unsupported> {
+    let inner = plan.inner(p);
+    let Tf32Tiles { bm, bn, parts, .. } = plan;
+    let mut s = Signature::new("contract_tf32", [native::THREADS, 1, 1]);
+    let first = Source::declare(&mut s, contract, &p.a, target)?;
+    let second = Source::declare(&mut s, contract, &p.b, target)?;
+    let (Some(first), Some(second)) = (first.place(), second.place()) else { return Ok(None) };
+    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
+    let (tiles_m, tiles_n) = (p.m.div_ceil(bm.into()), p.n.div_ceil(bn.into()));
+    let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
+    let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
+    let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
+    s.b.at_once(AT_ONCE as u32);
+    groups.each(&mut s.b, |b, id| {
+        let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
+        let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
+        let row0 = b.mul_const(tile_m, bm.into());
+        let col0 = b.mul_const(tile_n, bn.into());
+        let base_a = p.a.base(b, batch);
+        let base_b = p.b.base(b, batch);
+        let k0 = b.mul_const(part, parts.len as i64);
+        b.raw(inner.statement([row0, col0, base_a, base_b, k0], [first, second, shared, acc]));
+        b.raw(inner.write_sums(shared, acc));
+        b.barrier();
+        let base = sink.base(b, if parts.count > 1 { both } else { batch });
+        let v = sink.vector(target, 8).min(bn);
+        let staged = Staged { shared, rows: bm, cols: bn, ld: inner.ld(), v, threads: native::THREADS, load: 4 };
+        staged.put(b, p, (&sink, &base), masks(p, bm, bn), col0, |b, staged| b.add(row0, staged));
+    });
+    Ok(Some(s.finish(groups.grid())))
+}

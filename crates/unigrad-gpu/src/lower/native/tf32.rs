@@ -1,0 +1,415 @@
+//! Products of `F32` rounded to TF32 on NVIDIA GPUs since Ampere: matrix instructions of warps, on operands of any strides.
+//!
+//! A stage holds [`BK`] elements of `k` of both operands in shared memory. Asynchronous copies bring it there: of 16 bytes where an operand has aligned runs of
+//! four elements, else of one element, neighbouring threads along the direction in which the operand runs. One that runs along `k` lies lane by lane, 128 bytes each,
+//! whose 16-byte pieces are exchanged by XOR with `lane % 8`; one that runs along its lanes lies row by row of `k`, whose distance is 8 or 24 more than a multiple of 32
+//! elements. So what the threads of an instruction read lies in different banks, either way. The warps share out rows, columns and the stage's `k`.
+//! Registers of the instructions' operands: <https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-fragment-mma-1688>.
+//!
+//! Always: elements are rounded to nearest, ties away from zero (`cvt.rna`), sums are in `F32`, in an order that sizes alone decide. What lies beyond the operands is zero.
+//! Never: multiplies 64-bit addresses in the loop: operands have fewer than 2^31 elements.
+
+use super::attention::raw;
+use super::copies::architecture;
+use unigrad_ir::{Dialect, Place, Raw, Target, Value};
+
+/// Elements of `k` in a stage.
+pub(in crate::lower) const BK: u32 = 32;
+/// Threads and warps of a workgroup.
+pub(in crate::lower) const THREADS: u32 = 256;
+const WARPS: u32 = THREADS / 32;
+/// Sums of a thread at most.
+const MOST_SUMS: u32 = 64;
+/// Elements of `k`, rows and columns of an instruction.
+const DEPTH: u32 = 8;
+const ROWS: u32 = 16;
+const COLUMNS: u32 = 8;
+/// The least and the largest side of a tile: powers of two between them.
+pub(in crate::lower) const LEAST_TILE: u32 = 16;
+pub(in crate::lower) const MOST_TILE: u32 = 256;
+
+/// Whether a target has these instructions.
+pub(in crate::lower) fn available(target: &Target) -> bool {
+    architecture(target).is_some_and(|arch| arch >= 80)
+}
+
+/// An operand of the loop.
+#[derive(Clone, Debug)]
+pub(in crate::lower) struct Operand {
+    /// Whether neighbours along `k` are copied together; else neighbouring lanes are.
+    pub(in crate::lower) k_major: bool,
+    /// Whether they are copied four at a time.
+    pub(in crate::lower) wide: bool,
+    /// Lanes of a tile: rows of `a`, columns of `b`.
+    pub(in crate::lower) tile: u32,
+    /// Lanes that there are.
+    pub(in crate::lower) lanes: u64,
+    /// Dimensions of the lanes and of `k`, outermost first: size, and elements from one to the next.
+    pub(in crate::lower) dims: Dims,
+    pub(in crate::lower) k: Dims,
+}
+
+type Dims = Vec<(u64, i64)>;
+
+/// How a workgroup's warps share a tile out: along rows, along columns, along the `k` of a stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::lower) struct Warps {
+    down: u32,
+    across: u32,
+    deep: u32,
+}
+
+impl Warps {
+    /// The way that loads least for an instruction; `None` if a thread would have too many sums, or warps too little of the tile.
+    pub(in crate::lower) fn of(bm: u32, bn: u32) -> Option<Warps> {
+        let bits = WARPS.ilog2();
+        let ways = (0..=bits).flat_map(|down| (0..=bits - down).map(move |across| (down, across)));
+        let all = ways.map(|(down, across)| Warps { down: 1 << down, across: 1 << across, deep: WARPS >> (down + across) });
+        let fits = |way: &Warps| {
+            let (rows, columns) = (bm / way.down, bn / way.across);
+            rows >= ROWS && columns >= COLUMNS && way.deep <= BK / DEPTH && rows * columns / 32 <= MOST_SUMS
+        };
+        // Loads of a step along `k`, for each instruction; sums that several warps have are added up once.
+        let cost = |way: &Warps| {
+            let (rows, columns) = (bm / way.down / ROWS, bn / way.across / COLUMNS);
+            (4 * rows + 2 * columns) as f64 / f64::from(rows * columns) + 0.1 * f64::from(way.deep)
+        };
+        all.filter(fits).min_by(|x, y| cost(x).total_cmp(&cost(y)))
+    }
+
+    /// Loads from shared memory for an instruction.
+    pub(in crate::lower) fn loads(&self, bm: u32, bn: u32) -> f64 {
+        let (rows, columns) = (bm / self.down / ROWS, bn / self.across / COLUMNS);
+        f64::from(4 * rows + 2 * columns) / f64::from(rows * columns)
+    }
+}
+
+/// Sizes of the loop.
+#[derive(Clone, Debug)]
+pub(in crate::lower) struct Loop {
+    pub(in crate::lower) a: Operand,
+    pub(in crate::lower) b: Operand,
+    /// Length of the sums, and elements of it in a part: a multiple of [`BK`].
+    pub(in crate::lower) k: u64,
+    pub(in crate::lower) part: u64,
+    /// Whether stages can reach beyond the end of `k`.
+    pub(in crate::lower) masked: bool,
+    /// Stages in shared memory, at least 2.
+    pub(in crate::lower) stages: u32,
+    pub(in crate::lower) warps: Warps,
+}
+
+/// Elements of the offset of element `x`, as C: 32 bits, in which sums may wrap on the way.
+fn offset(dims: &Dims, x: &str) -> String {
+    let mut terms = Vec::new();
+    let mut below = 1;
+    for (at, (size, stride)) in dims.iter().enumerate().rev() {
+        let index = match (at, below) {
+            (0, 1) => format!("({x})"),
+            (0, below) => format!("({x}) / {below}u"),
+            (_, 1) => format!("({x}) % {size}u"),
+            (_, below) => format!("({x}) / {below}u % {size}u"),
+        };
+        if *stride != 0 {
+            terms.push(format!("({index}) * {}u", *stride as u32));
+        }
+        below *= size;
+    }
+    if terms.is_empty() { "0u".to_owned() } else { terms.join(" + ") }
+}
+
+impl Operand {
+    /// Elements from one row of `k` to the next, where it lies so.
+    fn pitch(&self) -> u32 {
+        self.tile + 8
+    }
+
+    /// Bytes of a stage.
+    fn bytes(&self) -> u32 {
+        if self.k_major { self.tile * BK * 4 } else { BK * self.pitch() * 4 }
+    }
+
+    /// Whether the offsets of a stage's `k` come from a table.
+    fn has_table(&self) -> bool {
+        !self.k_major && self.k.len() > 1
+    }
+
+    /// Copies of a thread for a stage.
+    fn passes(&self) -> u32 {
+        (self.tile * BK / if self.wide { 4 } else { 1 } / THREADS).max(1)
+    }
+
+    /// The offset of `k`, a row of the stage whose first `k` is `k_next`.
+    fn row_offset(&self, name: &str, k: &str) -> String {
+        if self.has_table() { format!("{name}_table[slot * {BK}u + {k}]") } else { offset(&self.k, &format!("k_next + {k}")) }
+    }
+
+    /// What stays the same for a thread. `place`, `first` and `base` are the operand's memory, first lane and first element.
+    fn setup(&self, name: &str, first: &str, base: &str) -> String {
+        let (tile, lanes, passes) = (self.tile, self.lanes, self.passes());
+        let is_masked = !lanes.is_multiple_of(tile.into());
+        let there = |lane: &str| if is_masked { format!("{lane} < {lanes}u") } else { "true".to_owned() };
+        let whole = |lane: &str| if is_masked { format!("({lane} < {lanes}u ? {lane} : 0u)") } else { lane.to_owned() };
+        match (self.k_major, self.wide) {
+            (true, wide) => {
+                let (k, lane, step) =
+                    if wide { ("(tid & 7u) * 4u", "(tid >> 3)", THREADS / 8) } else { ("(tid & 31u)", "(tid >> 5)", WARPS) };
+                let at = format!("({first} + {name}_lane + {step}u * i)");
+                format!(
+                    "const unsigned {name}_k = {k}, {name}_lane = {lane};\n\
+                     const unsigned {name}_to = {name}_lane * 128u + ((({name}_k >> 2) ^ ({name}_lane & 7u)) << 4) + ({name}_k & 3u) * 4u;\n\
+                     unsigned {name}_from[{passes}]; unsigned {name}_there = 0u;\n\
+                     #pragma unroll\nfor (unsigned i = 0; i < {passes}u; ++i) {{\n  const unsigned x = {at};\n  \
+                     {name}_from[i] = {base} + {offset};\n  {name}_there |= (unsigned)({there}) << i;\n}}\n",
+                    there = there("x"),
+                    offset = offset(&self.dims, &whole("x")),
+                )
+            }
+            (false, wide) => {
+                let (across, each) = if wide { (tile / 4, 4) } else { (tile, 1) };
+                format!(
+                    "const unsigned {name}_lane = tid % {across}u * {each}u, {name}_k = tid / {across}u;\n\
+                     const unsigned {name}_to = ({name}_k * {pitch}u + {name}_lane) * 4u, {name}_x = {first} + {name}_lane;\n\
+                     const bool {name}_there = {there};\n\
+                     const unsigned {name}_from = {base} + {offset};\n",
+                    pitch = self.pitch(),
+                    there = there(&format!("{name}_x")),
+                    offset = offset(&self.dims, &whole(&format!("{name}_x"))),
+                )
+            }
+        }
+    }
+
+    /// Copies the stage that begins at `k_next` to `to`.
+    fn copy(&self, name: &str, place: &str, at: u32, (k, masked): (u64, bool)) -> String {
+        let passes = self.passes();
+        let (copy, size) = if self.wide { ("ug_tf32_copy16", 16) } else { ("ug_tf32_copy4", 4) };
+        let memory = format!("(const float*){place}");
+        // More threads than copies.
+        let n_copies = self.tile * BK * 4 / size;
+        let guard = if n_copies < THREADS { format!("if (tid < {n_copies}u) ") } else { String::new() };
+        if self.k_major {
+            let step = if self.wide { THREADS / 8 } else { WARPS } * 128;
+            let there = if masked { format!("k_next + {name}_k < {k}u") } else { "true".to_owned() };
+            return format!(
+                "{guard}{{ const bool k_there = {there}; const unsigned ahead = k_there ? {ahead} : 0u;\n\
+                 #pragma unroll\nfor (unsigned i = 0; i < {passes}u; ++i) {{\n  const bool there = k_there && ({name}_there >> i & 1u);\n  \
+                 {copy}(smem + {at}u + to + {name}_to + i * {step}u, {memory} + (there ? {name}_from[i] + ahead : 0u), there);\n}} }}\n",
+                ahead = offset(&self.k, &format!("k_next + {name}_k")),
+            );
+        }
+        let rows = THREADS / (self.tile * 4 / size);
+        let there = if masked { format!("{name}_there && k_next + k < {k}u") } else { format!("{name}_there") };
+        format!(
+            "{guard}{{\n#pragma unroll\nfor (unsigned i = 0; i < {passes}u; ++i) {{\n  const unsigned k = {name}_k + i * {rows}u;\n  const bool there = {there};\n  \
+             {copy}(smem + {at}u + to + {name}_to + i * {step}u, {memory} + (there ? {name}_from + {offset} : 0u), there);\n}} }}\n",
+            step = rows * self.pitch() * 4,
+            offset = self.row_offset(name, "k"),
+        )
+    }
+
+    /// The function `NAME_of(x, k)`, where in a stage, in elements, a lane's element of `k` is: `k` is a multiple of 4 but for the thread's own `t`, `x` one of 8 but
+    /// for the thread's own `g`.
+    fn address(&self, name: &str, at: u32) -> String {
+        let text = if self.k_major {
+            format!("{at}u + (x + g) * 32u + (((k >> 2) ^ g) << 2) + t", at = at / 4)
+        } else {
+            format!("{at}u + (k + t) * {}u + x + g", self.pitch(), at = at / 4)
+        };
+        format!("auto {name}_of = [&](unsigned x, unsigned k) {{ return {text}; }};\n")
+    }
+}
+
+impl Loop {
+    fn stage_bytes(&self) -> u32 {
+        self.a.bytes() + self.b.bytes()
+    }
+
+    fn tables(&self) -> u32 {
+        u32::from(self.a.has_table()) + u32::from(self.b.has_table())
+    }
+
+    /// Elements from row to row of the sums in shared memory.
+    pub(in crate::lower) fn ld(&self) -> u32 {
+        self.b.tile + 8
+    }
+
+    /// Bytes of shared memory: stages and tables, later sums.
+    pub(in crate::lower) fn shared_bytes(&self) -> u32 {
+        let stages = self.stages * (self.stage_bytes() + self.tables() * BK * 4);
+        stages.max(self.a.tile * self.ld() * 4)
+    }
+
+    /// Sums that a thread holds.
+    pub(in crate::lower) fn sums(&self) -> u32 {
+        self.a.tile * self.b.tile * self.warps.deep / THREADS
+    }
+
+    fn n_stages(&self) -> u64 {
+        self.part.min(self.k).div_ceil(BK.into())
+    }
+
+    /// Rows and columns of a warp.
+    fn block(&self) -> [u32; 2] {
+        [self.a.tile / self.warps.down, self.b.tile / self.warps.across]
+    }
+
+    /// The loop as a statement. Places: `a`, `b`, shared memory, the array of sums (floats). Values (`U32`): the tile's first row and first column, the batch item's
+    /// first element of `a` and of `b`, the part's first `k`.
+    pub(in crate::lower) fn statement(&self, values: [Value; 5], places: [Place; 4]) -> Raw {
+        Raw {
+            texts: vec![(Dialect::Cuda, raw(&self.text()))],
+            preludes: vec![(Dialect::Cuda, PRELUDE.to_owned())],
+            values: values.to_vec(),
+            places: places.to_vec(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let (stages, n_stages, stage) = (self.stages, self.n_stages(), self.stage_bytes());
+        let ahead = stages - 1;
+        let Warps { down, across, deep } = self.warps;
+        let [rows, columns] = self.block();
+        let (n_rows, n_columns) = (rows / ROWS, columns / COLUMNS);
+        let b_at = self.a.bytes();
+        let mut setup = self.a.setup("a", "$v0$", "$v2$") + &self.b.setup("b", "$v1$", "$v3$");
+        let (mut fill, mut next, mut tables_at) = (String::new(), String::new(), stages * stage / 4);
+        for (name, operand) in [("a", &self.a), ("b", &self.b)] {
+            if operand.has_table() {
+                setup += &format!("unsigned* const {name}_table = (unsigned*)stages + {tables_at}u;\n");
+                fill += &format!("{name}_table[i] = {};\n", offset(&operand.k, "k_next + i"));
+                next += &format!("{name}_table[slot * {BK}u + tid] = {};\n", offset(&operand.k, "k_next + tid"));
+                tables_at += stages * BK;
+            }
+        }
+        let (prepare, again) = if fill.is_empty() {
+            (String::new(), String::new())
+        } else {
+            (
+                format!("for (unsigned i = tid; i < {all}u; i += {THREADS}u) {{ {fill} }}\n__syncthreads();\n", all = stages * BK),
+                // Of the stage that is copied next, in the next round.
+                format!("if (tid < {BK}u) {{ {next} }}\n"),
+            )
+        };
+        let copies = self.a.copy("a", "$p0$", 0, (self.k, self.masked)) + &self.b.copy("b", "$p1$", b_at, (self.k, self.masked));
+        let addresses = self.a.address("a", 0) + &self.b.address("b", b_at);
+        format!(
+            r#"{{
+const unsigned tid = threadIdx.x, warp = tid >> 5, g = (tid & 31u) >> 2, t = tid & 3u;
+float* const stages = $p2$;
+const unsigned smem = (unsigned)__cvta_generic_to_shared(stages);
+const unsigned warp_column = warp % {across}u * {columns}u, warp_row = warp / {across}u % {down}u * {rows}u, warp_k = warp / {of_k}u;
+unsigned k_next = $v4$, to = 0, slot = 0;
+{setup}{addresses}{prepare}auto copy = [&]() {{
+{copies}k_next += {BK}u; to += {stage}u; if (to == {all}u) to = 0; slot = slot + 1u == {stages}u ? 0u : slot + 1u;
+}};
+#pragma unroll
+for (unsigned i = 0; i < {sums}u; ++i) $p3$[i] = 0.0f;
+#pragma unroll
+for (unsigned s = 0; s < {ahead}u; ++s) {{
+  if (s < {n_stages}u) copy();
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}}
+unsigned from = 0;
+#pragma unroll 1
+for (unsigned tile = 0; tile < {n_stages}u; ++tile) {{
+  asm volatile("cp.async.wait_group {pending};" ::: "memory");
+  __syncthreads();
+  if (tile + {ahead}u < {n_stages}u) copy();
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  {again}
+  #pragma unroll
+  for (unsigned step = 0; step < {steps}u; ++step) {{
+    const unsigned k = (step * {deep}u + warp_k) * {DEPTH}u;
+    unsigned x[{n_rows}][4], y[{n_columns}][2];
+    #pragma unroll
+    for (unsigned i = 0; i < {n_rows}u; ++i) {{
+      x[i][0] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u, k)]);
+      x[i][1] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u + 8u, k)]);
+      x[i][2] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u, k + 4u)]);
+      x[i][3] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u + 8u, k + 4u)]);
+    }}
+    #pragma unroll
+    for (unsigned j = 0; j < {n_columns}u; ++j) {{
+      y[j][0] = ug_tf32_round(stages[from + b_of(warp_column + j * 8u, k)]);
+      y[j][1] = ug_tf32_round(stages[from + b_of(warp_column + j * 8u, k + 4u)]);
+    }}
+    #pragma unroll
+    for (unsigned i = 0; i < {n_rows}u; ++i) {{
+      #pragma unroll
+      for (unsigned j = 0; j < {n_columns}u; ++j) ug_tf32_multiply($p3$ + (i * {n_columns}u + j) * 4u, x[i], y[j][0], y[j][1]);
+    }}
+  }}
+  from += {stage_len}u; if (from == {all_len}u) from = 0;
+}}
+asm volatile("cp.async.wait_all;" ::: "memory");
+__syncthreads();
+}}"#,
+            of_k = across * down,
+            all = stage * stages,
+            sums = self.sums(),
+            pending = ahead - 1,
+            steps = BK / DEPTH / deep,
+            stage_len = stage / 4,
+            all_len = stage * stages / 4,
+        )
+    }
+
+    /// A statement that writes the sums to shared memory, row by row, [`Loop::ld`] elements apart, one warp's share of `k` after the other; no thread reads them before
+    /// a barrier. Places: shared memory, the array of sums.
+    pub(in crate::lower) fn write_sums(&self, shared: Place, sums: Place) -> Raw {
+        let Warps { down, across, deep } = self.warps;
+        let [rows, columns] = self.block();
+        let text = format!(
+            r#"{{
+const unsigned lane = threadIdx.x & 31u, warp = threadIdx.x >> 5;
+float* const to = $p0$ + (warp / {across}u % {down}u * {rows}u + (lane >> 2)) * {ld}u + warp % {across}u * {columns}u + (lane & 3u) * 2u;
+#pragma unroll 1
+for (unsigned part = 0; part < {deep}u; ++part) {{
+  if (warp / {of_k}u == part) {{
+    #pragma unroll
+    for (unsigned i = 0; i < {n_rows}u; ++i) {{
+      #pragma unroll
+      for (unsigned j = 0; j < {n_columns}u; ++j) {{
+        #pragma unroll
+        for (unsigned half = 0; half < 2u; ++half) {{
+          float2* const at = (float2*)(to + (i * 16u + half * 8u) * {ld}u + j * 8u);
+          const unsigned from = (i * {n_columns}u + j) * 4u + half * 2u;
+          float2 sum = make_float2($p1$[from], $p1$[from + 1u]);
+          if (part > 0u) {{ const float2 before = *at; sum.x += before.x; sum.y += before.y; }}
+          *at = sum;
+        }}
+      }}
+    }}
+  }}
+  {wait}
+}}
+}}"#,
+            ld = self.ld(),
+            of_k = across * down,
+            n_rows = rows / ROWS,
+            n_columns = columns / COLUMNS,
+            wait = if deep > 1 { "__syncthreads();" } else { "" },
+        );
+        Raw { texts: vec![(Dialect::Cuda, raw(&text))], preludes: Vec::new(), values: Vec::new(), places: vec![shared, sums] }
+    }
+}
+
+const PRELUDE: &str = r#"static __device__ __forceinline__ void ug_tf32_copy16(unsigned to, const float* from, bool there) {
+  int bytes = there ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" :: "r"(to), "l"(from), "r"(bytes) : "memory");
+}
+static __device__ __forceinline__ void ug_tf32_copy4(unsigned to, const float* from, bool there) {
+  int bytes = there ? 4 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(to), "l"(from), "r"(bytes) : "memory");
+}
+static __device__ __forceinline__ unsigned ug_tf32_round(float x) {
+  unsigned r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return r;
+}
+static __device__ __forceinline__ void ug_tf32_multiply(float* d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+"#;
