@@ -1,7 +1,7 @@
 //! Which steps a parameter took no part in, for it had no gradient then: its own count of steps is less by these, as in PyTorch. A parameter that is
 //! trained later than others, or now and then, has the bias corrections of its own first steps.
 //!
-//! In: the steps taken so far, and who has a gradient. Out: how many steps each has missed.
+//! In: the steps taken so far, and which parameters have a gradient. Out: how many steps each has missed.
 //! Always: of the host alone. A step that failed, or that the device undid, changes nothing: absences begin and end at counts of steps.
 
 use crate::{archive::HostTensor, error::Result};
@@ -21,7 +21,7 @@ pub(super) struct Missed {
 }
 
 impl Missed {
-    /// Whether nobody has missed a step.
+    /// Whether no parameter has missed a step.
     pub(super) fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -57,7 +57,7 @@ impl Missed {
         }
     }
 
-    /// Takes the numbers out of a state that is loaded; none are there where nobody has missed a step.
+    /// Takes the numbers out of a state that is loaded; none are there where no parameter has missed a step.
     pub(super) fn load(n_parameters: usize, state: &mut BTreeMap<String, HostTensor>) -> Result<Missed> {
         let Some(saved) = state.remove(NAME) else { return Ok(Missed::default()) };
         let numbers: Vec<u64> =
