@@ -54,6 +54,17 @@ def number(name, value, least=None, most=None, above=None):
     return value
 
 
+def element(name, value):
+    """A number as a tensor's element: of any value, NaN as well, and an integer of 64 bits as it is, which a float may be too coarse for."""
+    if isinstance(value, bool) or _is_numpy_bool(value):
+        return bool(value)
+    if isinstance(value, numbers.Integral) and -(2**63) <= value < 2**64:
+        return int(value)
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"argument '{name}': a number is wanted, not {_kind(value)}")
+    return float(value)
+
+
 def probability(name, value):
     """A number from 0 to 1."""
     return number(name, value, 0.0, 1.0)

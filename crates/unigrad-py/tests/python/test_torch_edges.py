@@ -720,3 +720,29 @@ def test_the_memory_of_lbfgs_is_saved():
     del saved["state"][0]["ro"]
     with pytest.raises(ug.StateDictError, match="ro"):
         other.load_state_dict(saved)
+
+
+def test_elements_may_be_nan_and_are_exact():
+    great = 2**53 + 1
+    assert ug.ones(2).fill_(NAN).isnan().tolist() == [True, True]
+    assert ug.zeros(2, dtype=ug.int64).fill_(great).tolist() == [great, great]
+    assert ug.ones(2, dtype=ug.int64).fill_(2.7).tolist() == [2, 2]
+    i = ug.tensor([1])
+    assert ug.ones(2).scatter(0, i, NAN).isnan().tolist() == [False, True]
+    assert ug.ones(2).scatter_(0, i, NAN).isnan().tolist() == [False, True]
+    assert ug.ones(2).scatter(0, i, NAN, reduce="add").isnan().tolist() == [False, True]
+    assert ug.zeros(2, dtype=ug.int64).scatter(0, i, great).tolist() == [0, great]
+    assert ug.zeros(2, dtype=ug.bool).scatter(0, i, True).tolist() == [False, True]
+    assert ug.zeros(2).scatter(0, i, np.bool_(True)).tolist() == [0, 1]
+    for wrong in ("a", [1], 1j):
+        with pytest.raises(TypeError, match="'value': a number is wanted"):
+            ug.ones(2).fill_(wrong)
+        with pytest.raises(TypeError, match="'src': a number is wanted"):
+            ug.ones(2).scatter(0, i, wrong)
+
+
+def test_ldexp_lets_what_has_no_axes_weigh_less():
+    assert ug.tensor(2.0, dtype=ug.float64).ldexp(ug.ones(1)).dtype == ug.float32
+    assert ug.ones(2).ldexp(ug.tensor(3.0, dtype=ug.float64)).dtype == ug.float32
+    assert ug.ones(2, dtype=ug.float16).ldexp(ug.tensor([1, 2])).dtype == ug.float16
+    assert ug.tensor([1.5, 3.0]).ldexp(ug.tensor([2, -1])).tolist() == [6.0, 1.5]

@@ -112,7 +112,8 @@ def tensordot(self, other, dims=2, other_axes=None, *, dim=None):
 @_method
 def ldexp(self, other):
     """``x * 2**other``."""
-    y = _check.tensor("self", self) * 2.0 ** _check.tensor("other", other)
+    # By the method, for which a tensor without axes weighs less, as PyTorch has it.
+    y = _check.tensor("self", self).mul(2.0 ** _check.tensor("other", other))
     # The powers of 16-bit floats' partners are float32, so that those in between do not overflow.
     return y.to(self.dtype) if self.is_floating_point() and not other.is_floating_point() else y
 

@@ -40,8 +40,7 @@ for _name in _IN_PLACE:
 def fill_(self, value):
     """One value everywhere, for all holders of this tensor."""
     if not isinstance(value, Tensor):
-        value = value if isinstance(value, bool) else _check.number("value", value)
-        value = full((), value, dtype=self.dtype, device=self.device)
+        value = full((), _check.element("value", value), dtype=self.dtype, device=self.device)
     return self.copy_(value)
 
 

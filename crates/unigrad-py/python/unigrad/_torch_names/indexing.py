@@ -41,7 +41,7 @@ def scatter(self, dim, index, src=None, *, value=None, reduce=None):
     if src is None:
         raise TypeError("argument 'src' is missing")
     if not isinstance(src, Tensor):
-        src = full(_check.tensor("index", index).shape, _check.number("src", src), dtype=self.dtype, device=self.device)
+        src = full(_check.tensor("index", index).shape, _check.element("src", src), dtype=self.dtype, device=self.device)
     if reduce is None:
         return _NATIVE["scatter"](self, dim, index, src)
     mode = {"add": "sum", "multiply": "prod"}.get(reduce)
