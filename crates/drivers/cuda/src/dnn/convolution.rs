@@ -67,10 +67,11 @@ const TF32_RATES: Rates = Rates { own: 25_000, library: 60_000, least: 1 << 26, 
 /// halves 330 to 540 TFLOP/s, TF32 93 to 320.
 const LAST_HALF: f64 = 200_000.0;
 const LAST_TF32: f64 = 100_000.0;
-/// What the driver's own kernel does of `f32` in a forward pass and for inputs: 663 and 1,354 microseconds of the second layer of a small network (32 and
-/// 64 channels, 1,024 images of 26 by 26) on an H100, where cuDNN took 371 and 532, each with a launch. For weights the estimate above stands.
-const OWN_SINGLE_FORWARD: f64 = 17_000.0;
-const OWN_SINGLE_INPUT: f64 = 8_000.0;
+/// What the driver's own kernel does of `f32` as TF32 in a forward pass, for inputs and for weights: 383, 775 and 313 microseconds of the second layer of a small network
+/// (32 and 64 channels, 1,024 images of 26 by 26) on an H200, where cuDNN took 310, 425 and 530.
+const OWN_SINGLE_FORWARD: f64 = 26_000.0;
+const OWN_SINGLE_INPUT: f64 = 16_500.0;
+const OWN_SINGLE_WEIGHT: f64 = 35_000.0;
 /// Bytes in a nanosecond, read or written, of what cuDNN turns channels last and back: it explains what channels first took longer there, 145 to 310
 /// TFLOP/s in all.
 const TURNED: f64 = 1700.0;
@@ -101,7 +102,8 @@ fn cost(c: &Convolution) -> f64 {
 pub(crate) fn wins(c: &Convolution) -> bool {
     let Rates { own, least, .. } = rates_of(c);
     let own = match (operands(c).size(), c.pass) {
-        (2, _) | (_, Pass::Weight) => f64::from(own),
+        (2, _) => f64::from(own),
+        (_, Pass::Weight) => OWN_SINGLE_WEIGHT,
         (_, Pass::Forward) => OWN_SINGLE_FORWARD,
         (_, Pass::Input) => OWN_SINGLE_INPUT,
     };
@@ -112,6 +114,11 @@ pub(crate) fn wins(c: &Convolution) -> bool {
         return false;
     }
     if c.inputs.min(c.outputs) < FEWEST_CHANNELS {
+        // The own kernel of `f32` takes what the memory takes: 44 microseconds of one channel's taps to 32 (1,024 images of 28 by 28) on an H200, where tiles without matrix
+        // instructions took 378.
+        if operands(c).size() == 4 && c.pass == Pass::Weight {
+            return false;
+        }
         return c.groups == 1 && c.pass != Pass::Forward && !c.after && c.made == 0;
     }
     cost(c) + sums + c.made as f64 / COPIED < c.work() / own

@@ -18,8 +18,9 @@ pub(in crate::lower) const BK: u32 = 32;
 /// Threads and warps of a workgroup.
 pub(in crate::lower) const THREADS: u32 = 256;
 const WARPS: u32 = THREADS / 32;
-/// Sums of a thread at most.
-const MOST_SUMS: u32 = 64;
+/// Sums of a thread at most, and so many that two workgroups have room on a unit.
+const MOST_SUMS: u32 = 128;
+const FEW_SUMS: u32 = 64;
 /// Elements of `k`, rows and columns of an instruction.
 const DEPTH: u32 = 8;
 const ROWS: u32 = 16;
@@ -60,8 +61,8 @@ pub(in crate::lower) struct Warps {
 }
 
 impl Warps {
-    /// The way that loads least for an instruction; `None` if a thread would have too many sums, or warps too little of the tile.
-    pub(in crate::lower) fn of(bm: u32, bn: u32) -> Option<Warps> {
+    /// The way that moves least through shared memory for a tile of so many stages; `None` if a thread would have too many sums, or warps too little of the tile.
+    pub(in crate::lower) fn of(bm: u32, bn: u32, n_stages: u64) -> Option<Warps> {
         let bits = WARPS.ilog2();
         let ways = (0..=bits).flat_map(|down| (0..=bits - down).map(move |across| (down, across)));
         let all = ways.map(|(down, across)| Warps { down: 1 << down, across: 1 << across, deep: WARPS >> (down + across) });
@@ -69,11 +70,8 @@ impl Warps {
             let (rows, columns) = (bm / way.down, bn / way.across);
             rows >= ROWS && columns >= COLUMNS && way.deep <= BK / DEPTH && rows * columns / 32 <= MOST_SUMS
         };
-        // Loads of a step along `k`, for each instruction; sums that several warps have are added up once.
-        let cost = |way: &Warps| {
-            let (rows, columns) = (bm / way.down / ROWS, bn / way.across / COLUMNS);
-            (4 * rows + 2 * columns) as f64 / f64::from(rows * columns) + 0.1 * f64::from(way.deep)
-        };
+        // Loads of all stages; and what warps that share out `k` add up, one after the other, while the others wait.
+        let cost = |way: &Warps| n_stages as f64 * way.loads(bm, bn) + 8.0 * f64::from(way.deep);
         all.filter(fits).min_by(|x, y| cost(x).total_cmp(&cost(y)))
     }
 
@@ -208,15 +206,57 @@ impl Operand {
         )
     }
 
-    /// The function `NAME_of(x, k)`, where in a stage, in elements, a lane's element of `k` is: `k` is a multiple of 4 but for the thread's own `t`, `x` one of 8 but
-    /// for the thread's own `g`.
-    fn address(&self, name: &str, at: u32) -> String {
-        let text = if self.k_major {
-            format!("{at}u + (x + g) * 32u + (((k >> 2) ^ g) << 2) + t", at = at / 4)
+    /// Declares where in a stage, in elements, the thread's own element of lane `x` and `k` is: `NAME_of(x, k)`, for multiples of 8; and where lanes lie one behind the
+    /// other the byte of the line that the thread names to `ldmatrix`: `NAME_line(x, k)`, from which on four 8 x 4 matrices follow each other along lanes first, or along `k`.
+    fn address(&self, name: &str, at: u32, lanes_first: bool) -> String {
+        if !self.k_major {
+            return format!(
+                "auto {name}_of = [&](unsigned x, unsigned k) {{ return {}u + (k + t) * {}u + x + g; }};\n",
+                at / 4,
+                self.pitch()
+            );
+        }
+        let (lane, piece) = if lanes_first { ("(tid >> 3 & 1u)", "(tid >> 4 & 1u)") } else { ("(tid >> 4 & 1u)", "(tid >> 3 & 1u)") };
+        format!(
+            "auto {name}_of = [&](unsigned x, unsigned k) {{ return {words}u + (x + g) * 32u + (((k >> 2) ^ g) << 2) + t; }};\n\
+             auto {name}_line = [&](unsigned x, unsigned k) {{ return smem + {at}u + (x + (tid & 7u) + {lane} * 8u) * 128u + ((((k >> 2) + {piece}) ^ (tid & 7u)) << 4); }};\n",
+            words = at / 4,
+        )
+    }
+
+    /// Loads the rows' factors `x[i]` of a step along `k`.
+    fn load_rows(&self, n_rows: u32) -> String {
+        let body = if self.k_major {
+            "ug_tf32_lines(x[i], a_line(warp_row + i * 16u, k) + from * 4u);".to_owned()
         } else {
-            format!("{at}u + (k + t) * {}u + x + g", self.pitch(), at = at / 4)
+            // The next four of `k` are four rows further.
+            let next = 4 * self.pitch();
+            format!(
+                "const float* const at = stages + from + a_of(warp_row + i * 16u, k);\n\
+                 x[i][0] = ug_tf32_round(at[0]); x[i][1] = ug_tf32_round(at[8]); x[i][2] = ug_tf32_round(at[{next}]); x[i][3] = ug_tf32_round(at[{}]);",
+                next + 8
+            )
         };
-        format!("auto {name}_of = [&](unsigned x, unsigned k) {{ return {text}; }};\n")
+        format!("#pragma unroll\nfor (unsigned i = 0; i < {n_rows}u; ++i) {{ {body} }}\n")
+    }
+
+    /// Loads the columns' factors `y[j]` of a step along `k`.
+    fn load_columns(&self, n_columns: u32) -> String {
+        if self.k_major && n_columns.is_multiple_of(2) {
+            return format!(
+                "#pragma unroll\nfor (unsigned j = 0; j < {n_columns}u; j += 2u) {{\n  unsigned both[4]; ug_tf32_lines(both, b_line(warp_column + j * 8u, k) + from * 4u);\n  \
+                 y[j][0] = both[0]; y[j][1] = both[1]; y[j + 1u][0] = both[2]; y[j + 1u][1] = both[3];\n}}\n"
+            );
+        }
+        let next = if self.k_major {
+            "b_of(warp_column + j * 8u, k + 4u)".to_owned()
+        } else {
+            format!("b_of(warp_column + j * 8u, k) + {}u", 4 * self.pitch())
+        };
+        format!(
+            "#pragma unroll\nfor (unsigned j = 0; j < {n_columns}u; ++j) {{\n  y[j][0] = ug_tf32_round(stages[from + b_of(warp_column + j * 8u, k)]);\n  \
+             y[j][1] = ug_tf32_round(stages[from + {next}]);\n}}\n"
+        )
     }
 }
 
@@ -238,6 +278,11 @@ impl Loop {
     pub(in crate::lower) fn shared_bytes(&self) -> u32 {
         let stages = self.stages * (self.stage_bytes() + self.tables() * BK * 4);
         stages.max(self.a.tile * self.ld() * 4)
+    }
+
+    /// How many workgroups a unit should have room for.
+    pub(in crate::lower) fn at_once(&self) -> u32 {
+        if self.sums() <= FEW_SUMS { 2 } else { 1 }
     }
 
     /// Sums that a thread holds.
@@ -292,7 +337,8 @@ impl Loop {
             )
         };
         let copies = self.a.copy("a", "$p0$", 0, (self.k, self.masked)) + &self.b.copy("b", "$p1$", b_at, (self.k, self.masked));
-        let addresses = self.a.address("a", 0) + &self.b.address("b", b_at);
+        let addresses = self.a.address("a", 0, true) + &self.b.address("b", b_at, false);
+        let (rows_in, columns_in) = (self.a.load_rows(n_rows), self.b.load_columns(n_columns));
         format!(
             r#"{{
 const unsigned tid = threadIdx.x, warp = tid >> 5, g = (tid & 31u) >> 2, t = tid & 3u;
@@ -322,19 +368,7 @@ for (unsigned tile = 0; tile < {n_stages}u; ++tile) {{
   for (unsigned step = 0; step < {steps}u; ++step) {{
     const unsigned k = (step * {deep}u + warp_k) * {DEPTH}u;
     unsigned x[{n_rows}][4], y[{n_columns}][2];
-    #pragma unroll
-    for (unsigned i = 0; i < {n_rows}u; ++i) {{
-      x[i][0] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u, k)]);
-      x[i][1] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u + 8u, k)]);
-      x[i][2] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u, k + 4u)]);
-      x[i][3] = ug_tf32_round(stages[from + a_of(warp_row + i * 16u + 8u, k + 4u)]);
-    }}
-    #pragma unroll
-    for (unsigned j = 0; j < {n_columns}u; ++j) {{
-      y[j][0] = ug_tf32_round(stages[from + b_of(warp_column + j * 8u, k)]);
-      y[j][1] = ug_tf32_round(stages[from + b_of(warp_column + j * 8u, k + 4u)]);
-    }}
-    #pragma unroll
+    {rows_in}{columns_in}#pragma unroll
     for (unsigned i = 0; i < {n_rows}u; ++i) {{
       #pragma unroll
       for (unsigned j = 0; j < {n_columns}u; ++j) ug_tf32_multiply($p3$ + (i * {n_columns}u + j) * 4u, x[i], y[j][0], y[j][1]);
@@ -407,6 +441,10 @@ static __device__ __forceinline__ unsigned ug_tf32_round(float x) {
   unsigned r;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
   return r;
+}
+static __device__ __forceinline__ void ug_tf32_lines(unsigned (&r)[4], unsigned at) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(at) : "memory");
+  for (int i = 0; i < 4; ++i) r[i] = ug_tf32_round(__uint_as_float(r[i]));
 }
 static __device__ __forceinline__ void ug_tf32_multiply(float* d, const unsigned (&a)[4], unsigned b0, unsigned b1) {
   asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"

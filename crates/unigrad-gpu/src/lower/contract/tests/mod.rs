@@ -170,6 +170,28 @@ fn prologues_make_operands() {
     }
 }
 
+/// Few sums of many terms: several threads add up a point's parts.
+#[test]
+fn threads_share_the_parts_of_a_point() {
+    let mut rng = Rng(37);
+    let targets = targets();
+    let many: Vec<(&str, Target)> = targets.into_iter().filter(|(name, _)| *name == "many units").collect();
+    for (m, n) in [(9, 9), (10, 17), (1, 40), (17, 3)] {
+        for dtype in [DType::F32, DType::I32] {
+            let mut case = random_case(&mut rng, [&[], &[m], &[n], &[4, 50, 62]], [dtype; 3]);
+            let what = format!("{m} x {n} {dtype}");
+            let shared = |step: &ProgramLaunch| step.program.name == "contract_sums" && step.program.shared_bytes() > 0;
+            let lowered = lower(&case.contract, &many[0].1).unwrap();
+            assert!(
+                lowered.steps.iter().any(shared),
+                "{what}: {:?}",
+                lowered.steps.iter().map(|step| &step.program.name).collect::<Vec<_>>()
+            );
+            check_on(&mut case, &many, &what);
+        }
+    }
+}
+
 /// Loops in a dialect's own words copy operands as they lie: a prologue's is made in memory by a step before, which is valid for the target.
 #[test]
 fn native_loops_have_operands_made_before() {
