@@ -550,3 +550,18 @@ def test_8_bit_floats():
             wrong()
     with pytest.raises(TypeError, match="recipe"):
         ug.autocast(fp8="yes")
+
+
+def test_rprop_begins_with_the_rate_of_its_first_step():
+    w = nn.Parameter(ug.ones(1))
+    optimizer = optim.Rprop([w], lr=0.3)
+    scheduler = optim.lr_scheduler.ConstantLR(optimizer, factor=1 / 3, total_iters=1)
+    seen = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        w.sum().backward()
+        optimizer.step()
+        scheduler.step()
+        seen.append(w.item())
+    # Sizes are 0.1, and grow by 1.2 from then on, whatever the rate is.
+    assert seen == pytest.approx([0.9, 0.78, 0.636], rel=1e-5)

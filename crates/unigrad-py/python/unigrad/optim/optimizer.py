@@ -241,6 +241,9 @@ class Optimizer:
     def _update_settings(self):
         _noted.note(self)
         now = self._key()
+        if self._inner is not None and now != self._seen and self._rule == "rprop" and self.n_steps == 0:
+            # Its first step sizes are the learning rate that the first step finds, which a scheduler may have made another one.
+            self._remake()
         if self._inner is not None and now != self._seen:
             keeps_other = False
             for at, (group, new, old) in enumerate(zip(self.param_groups, now, self._seen)):
