@@ -237,6 +237,33 @@ fn the_gradient_of_a_weight_is_one_product() {
     assert_eq!(own, products(leaves.steps(CASES[1].4, 20, false)));
 }
 
+/// Sums of products of up to so many terms each are one product (`MAX_INNER` of `unigrad-plan/src/step_sums.rs`).
+const MOST_TERMS: usize = 1024;
+
+#[test]
+fn sums_of_products_are_one_product_up_to_a_length() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    unigrad_testing::devices();
+    let device = Device::open("cpu").unwrap();
+    let numbers = |shape: [usize; 2], seed: usize| {
+        let values: Vec<f64> = (0..shape[0] * shape[1]).map(|i| ((i * 37 + seed * 11) % 23) as f64 - 11.0).collect();
+        Tensor::from_vec(values, shape, &device)
+    };
+    for (terms, wanted) in [(1, 1), (256, 1), (257, 1), (MOST_TERMS, 1), (MOST_TERMS + 1, 6)] {
+        let pairs: Vec<(Tensor, Tensor)> = (0..6).map(|step| (numbers([terms, 3], step), numbers([terms, 4], step + 100))).collect();
+        let products = || pairs.iter().map(|(a, b)| a.t().matmul(b));
+        let sum = products().reduce(|sum, product| sum + product).unwrap();
+        let plan = eval::plan_of(&[sum.expr()]).unwrap();
+        let contractions = plan.launches.iter().filter(|launch| matches!(launch.kernel, unigrad_kernel::Kernel::Contract(_))).count();
+        assert_eq!(contractions, wanted, "{terms} terms");
+        // Whole numbers: any order of adding gives the same.
+        let want: Vec<f64> = products()
+            .map(|product| product.to_vec::<f64>().unwrap())
+            .fold(vec![0.0; 12], |sum, product| sum.iter().zip(&product).map(|(x, y)| x + y).collect());
+        assert_eq!(sum.to_vec::<f64>().unwrap(), want, "{terms} terms");
+    }
+}
+
 #[test]
 fn no_step_and_whole_numbers() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);

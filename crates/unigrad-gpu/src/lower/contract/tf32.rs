@@ -17,8 +17,9 @@ use unigrad_scalar::DType;
 /// Elements of `k` in a part, at least, and parts at most.
 const LEAST_PART: u64 = 256;
 const MOST_PARTS: u64 = 1024;
-/// Stages in shared memory at most.
+/// Stages in shared memory at most; and where workgroups are so few that each waits for its own copies alone.
 const MOST_STAGES: u32 = 4;
+const MOST_STAGES_OF_FEW: u32 = 8;
 /// Elements of `k`, and of the result, at least.
 const LEAST_K: u64 = 16;
 const LEAST_POINTS: u64 = 64;
@@ -115,13 +116,16 @@ fn time(p: &Problem, target: &Target, (bm, bn, warps): (u32, u32, Warps), parts:
 
 /// With as many stages as leave room for the workgroups that a unit should have at once, or as fit. `None` if two do not.
 fn with_stages(p: &Problem, target: &Target, tiles: Tf32Tiles) -> Option<Tf32Tiles> {
+    let workgroups = p.batch * p.m.div_ceil(tiles.bm.into()) * p.n.div_ceil(tiles.bn.into()) * tiles.parts.count;
+    let is_few = workgroups <= 2 * u64::from(target.compute_units);
+    let n_stages = u32::try_from(tiles.parts.len.min(p.k).div_ceil(native::BK.into())).unwrap_or(u32::MAX);
+    let most = if is_few { MOST_STAGES_OF_FEW } else { MOST_STAGES }.min(n_stages.saturating_add(1)).max(2);
     let room = |workgroups: usize| {
         let fits = |stages: &u32| {
             let bytes = Tf32Tiles { stages: *stages, ..tiles }.inner(p).shared_bytes() as usize;
-            // A unit has a little more than a workgroup may take.
             bytes <= target.shared_bytes / workgroups
         };
-        (2..=MOST_STAGES).rev().find(fits)
+        (2..=most).rev().find(fits)
     };
     let at_once = tiles.inner(p).at_once() as usize;
     let several = room(at_once).filter(|stages| *stages > 2);
