@@ -160,6 +160,11 @@ pub struct Region {
 }
 
 impl Region {
+    /// Whether it reduces: no epilogue and no prologue does.
+    pub fn has_reductions(&self) -> bool {
+        self.insts.iter().any(|inst| matches!(inst.op, InstOp::Reduce(..) | InstOp::ArgReduce(..)))
+    }
+
     /// What a value is made from, for [`unigrad_scalar::Formula::arguments`]: a half made wider is the same value.
     #[allow(clippy::wildcard_enum_match_arm, reason = "what is no step of a formula is none")]
     pub fn definition(&self, value: Value) -> Definition<Value> {

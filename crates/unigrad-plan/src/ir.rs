@@ -141,6 +141,11 @@ impl Ir {
                 }
                 self.spread(node)
             }
+            // The first of one.
+            Op::ArgReduce(_, axis) if input(0).shape.get(*axis) == Some(&1) => {
+                let op = IrOp::Op(Op::Const(Literal::zero(node.dtype)));
+                Some(self.add(IrNode { op, inputs: SmallVec::new(), ..node.clone() }))
+            }
             // -(-x) is x, bit for bit, and so for the complements.
             Op::Unary(UnaryOp::Neg | UnaryOp::Not | UnaryOp::BitNot) if input(0).op == node.op => Some(input(0).inputs[0]),
             Op::Reshape if matches!(input(0).op, IrOp::Op(Op::Reshape)) => {

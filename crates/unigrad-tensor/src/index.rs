@@ -718,6 +718,8 @@ impl Tensor {
     }
 
     /// `self` with `value` in place of the part that an index of numbers and ranges names; `value` broadcasts to the part.
+    ///
+    /// It may have more axes of one element before the part's, as in NumPy.
     #[track_caller]
     pub fn set_at(&self, index: impl Index, value: &Tensor) -> Tensor {
         let x = self.expr();
@@ -735,6 +737,9 @@ impl Tensor {
             let message = format!("a value of {} into {}", v.dtype(), x.dtype());
             return Tensor::fail(ErrorKind::DType, "set_at", message, "cast the value", &[self, value]);
         }
+        // Assignment alone drops leading axes of one element.
+        let more = v.rank().saturating_sub(part.rank());
+        let v = if v.error().is_none() && v.shape()[..more].iter().all(|size| *size == 1) { v.reshape(&v.shape()[more..]) } else { v };
         let v = v.cast(x.dtype()).expand(part.shape());
         if v.error().is_some() {
             return Tensor::from_expr(v);

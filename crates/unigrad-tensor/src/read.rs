@@ -199,9 +199,42 @@ impl Shown {
     }
 }
 
+/// What is shown of values: of whole numbers all digits, which `f64` has not.
+enum Read {
+    Floats(Vec<f64>),
+    Signed(Vec<i64>),
+    Unsigned(Vec<u64>),
+}
+
+impl Read {
+    fn of(tensor: &Tensor, dtype: DType) -> Result<Read> {
+        if dtype.is_float() || dtype == DType::Bool {
+            return tensor.to_f64_vec().map(Read::Floats);
+        }
+        if dtype == DType::U64 { tensor.to_vec().map(Read::Unsigned) } else { tensor.to_dtype(DType::I64).to_vec().map(Read::Signed) }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Read::Floats(values) => values.len(),
+            Read::Signed(values) => values.len(),
+            Read::Unsigned(values) => values.len(),
+        }
+    }
+
+    /// The elements at these positions, as text.
+    fn texts(&self, kept: &[usize], dtype: DType) -> Vec<String> {
+        match self {
+            Read::Floats(values) => texts(&kept.iter().map(|at| values[*at]).collect::<Vec<_>>(), dtype),
+            Read::Signed(values) => kept.iter().map(|at| values[*at].to_string()).collect(),
+            Read::Unsigned(values) => kept.iter().map(|at| values[*at].to_string()).collect(),
+        }
+    }
+}
+
 fn texts(values: &[f64], dtype: DType) -> Vec<String> {
-    if !dtype.is_float() {
-        return values.iter().map(|value| if dtype == DType::Bool { (*value != 0.0).to_string() } else { format!("{value}") }).collect();
+    if dtype == DType::Bool {
+        return values.iter().map(|value| (*value != 0.0).to_string()).collect();
     }
     let finite: Vec<f64> = values.iter().filter(|x| x.is_finite() && **x != 0.0).map(|x| x.abs()).collect();
     let (least, most) = finite.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), x| (least.min(*x), most.max(*x)));
@@ -220,14 +253,13 @@ impl fmt::Display for Tensor {
     /// Evaluates, and shows values as NumPy does; an error is shown as its text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expr = self.expr();
-        let values = match self.to_f64_vec() {
+        let values = match Read::of(self, expr.dtype()) {
             Ok(values) => values,
             Err(error) => return write!(f, "{error}"),
         };
         let long = values.len() > LONG;
         let kept: Vec<usize> = if long { kept_positions(expr.shape()) } else { (0..values.len()).collect() };
-        let few: Vec<f64> = kept.iter().map(|at| values[*at]).collect();
-        let few = texts(&few, expr.dtype());
+        let few = values.texts(&kept, expr.dtype());
         let width = few.iter().map(String::len).max().unwrap_or(0);
         let mut texts = vec![String::new(); values.len()];
         for (at, text) in kept.into_iter().zip(few) {

@@ -62,6 +62,10 @@ fn indexing() {
     same(&x.gt(57.5).nonzero(), &[2, 3], &[2.0, 3.0, 3.0, 2.0, 3.0, 4.0]);
     same(&t([3i64, 1, 3, 2, 1]).unique(), &[3], &[1.0, 2.0, 3.0]);
     same(&ramp(&[2, 2]).set_at((.., 0), &t([8.0f32, 9.0])), &[2, 2], &[8.0, 1.0, 9.0, 3.0]);
+    // Axes of one element before those of the part are dropped, others are refused.
+    same(&ramp(&[2, 2]).set_at((.., 0), &t([8.0f32, 9.0]).reshape([1, 1, 2])), &[2, 2], &[8.0, 1.0, 9.0, 3.0]);
+    same(&ramp(&[2, 2]).set_at((0, 0), &t([8.0f32])), &[2, 2], &[8.0, 1.0, 2.0, 3.0]);
+    assert!(ramp(&[2, 2]).set_at((.., 0), &t([8.0f32, 9.0]).reshape([2, 1])).realize().is_err());
     for bad in [x.i(3), x.i((0, 0, 0, 0)), x.i((Ellipsis, Ellipsis)), x.i(step(.., 0)), x.i(t([0.5f32]))] {
         assert!(bad.to_f64_vec().is_err());
     }
@@ -267,6 +271,9 @@ fn random_numbers() {
 fn printing() {
     assert_eq!(t([[1.0f32, 2.0], [3.0, 4.5]]).to_string(), "[[1.0000, 2.0000],\n [3.0000, 4.5000]]");
     assert_eq!(t([1i64, -20]).to_string(), "[  1, -20]");
+    // All digits of what a float has not.
+    assert_eq!(t([(1i64 << 53) + 1]).to_string(), "[9007199254740993]");
+    assert_eq!(t([u64::MAX]).to_string(), "[18446744073709551615]");
     assert_eq!(t([true]).to_string(), "[true]");
     assert_eq!(t(2.0f32).to_string(), "2.");
     assert_eq!(ramp(&[2000]).to_string(), "[   0.,    1.,    2., ..., 1997., 1998., 1999.]");

@@ -394,3 +394,24 @@ fn max_pools_of_ties_and_no_numbers() {
         assert!(y[3..].iter().all(|y| y.is_nan()), "{device}");
     }
 }
+
+/// What follows a product in its kernel has no rows: the place of the greatest of one element is a kernel of its own, or 0, and the product is whole beside it.
+#[test]
+fn places_along_axes_of_one_element_are_zero_beside_products() {
+    let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for device in unigrad_testing::fast_devices() {
+        for [m, k, n] in [[16, 3, 1], [1, 3, 16], [1, 5, 1], [1, 300, 700], [700, 40, 1]] {
+            let product = || leaf(&[m, k], &device).matmul(&leaf(&[k, n], &device));
+            let alone = product().to_vec::<f32>().unwrap();
+            for axis in (0..2).filter(|axis| [m, n][*axis] == 1) {
+                let (y, other) = (product(), [n, m][axis]);
+                let results = [y.argmax(axis as isize), y.argmin_keepdim(axis as isize), (&y + 1.0).relu().argmax(axis as isize)];
+                Tensor::realize_all(&results.iter().chain([&y]).collect::<Vec<_>>()).unwrap();
+                for places in &results {
+                    assert_eq!(places.to_vec::<i64>().unwrap(), vec![0; other], "{device}: {m} x {k} x {n} along {axis}");
+                }
+                assert_eq!(y.to_vec::<f32>().unwrap(), alone, "{device}: {m} x {k} x {n} along {axis}");
+            }
+        }
+    }
+}

@@ -48,7 +48,9 @@ impl Fusion<'_> {
             (true, false) => second.groups.clone(),
             _ => first.groups.clone(),
         };
-        if first.heavy.is_some() && !domain.iter().all(|(_, reduce)| !reduce) {
+        // An epilogue has no rows: a reduction has no place there, not even one over an axis of one element.
+        let reduces = || first.roots.iter().chain(&second.roots).any(|(id, _)| self.ir.kind(*id) == Kind::Reduce);
+        if first.heavy.is_some() && (!domain.iter().all(|(_, reduce)| !reduce) || reduces()) {
             return None;
         }
         let mut roots = Vec::with_capacity(first.roots.len() + second.roots.len());

@@ -44,7 +44,8 @@ impl PyTensor {
     }
 
     fn __format__(&self, py: Python<'_>, spec: &str) -> PyResult<String> {
-        if self.tensor().rank() == 0 && !spec.is_empty() {
+        // Also without a format, as PyTorch's: `f"{loss}"` is the number.
+        if self.tensor().rank() == 0 {
             return self.item(py)?.call_method1("__format__", (spec,))?.extract();
         }
         if !spec.is_empty() {

@@ -746,3 +746,29 @@ def test_ldexp_lets_what_has_no_axes_weigh_less():
     assert ug.ones(2).ldexp(ug.tensor(3.0, dtype=ug.float64)).dtype == ug.float32
     assert ug.ones(2, dtype=ug.float16).ldexp(ug.tensor([1, 2])).dtype == ug.float16
     assert ug.tensor([1.5, 3.0]).ldexp(ug.tensor([2, -1])).tolist() == [6.0, 1.5]
+
+
+def test_places_along_an_axis_of_one_beside_a_product():
+    y = ug.ones(16, 3) @ ug.ones(3, 1)
+    assert y.argmax(1).tolist() == [0] * 16
+    assert y.max(1).values.tolist() == [3.0] * 16
+    assert y.tolist() == [[3.0]] * 16
+
+
+def test_one_number_formats_as_a_number():
+    assert f"{ug.tensor(1.5)}" == "1.5" and f"{ug.tensor(3)}" == "3"
+    assert f"{ug.tensor(1.25, requires_grad=True):.1f}" == "1.2"
+    assert f"{ug.ones(2)}" == repr(ug.ones(2))
+
+
+def test_whole_numbers_print_all_digits():
+    assert "9007199254740993" in repr(ug.tensor(2**53 + 1))
+
+
+def test_assignment_drops_leading_axes_of_one():
+    y = ug.zeros(2, 3)
+    y[0] = ug.ones(1, 3)
+    y[1, 0] = ug.full((1, 1), 2.0)
+    assert y.tolist() == [[1.0, 1.0, 1.0], [2.0, 0.0, 0.0]]
+    with pytest.raises(ValueError):
+        y[0] = ug.ones(2, 3)

@@ -43,6 +43,12 @@ use unigrad_kernel::Contract;
 
 /// Lowers a contraction.
 pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Unsupported> {
+    if contract.epilogue.iter().chain(contract.prologues.iter().flatten()).any(|region| region.has_reductions()) {
+        return Err(Unsupported {
+            cause: "a product's epilogue or prologue reduces, which has no rows".to_owned(),
+            help: "this is a mistake of the planner; please report it".to_owned(),
+        });
+    }
     let p = Problem::new(contract, target)?;
     if p.batch == 0 || p.m == 0 || p.n == 0 {
         return Ok(Lowered::default());
