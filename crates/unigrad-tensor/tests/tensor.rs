@@ -179,6 +179,23 @@ fn higher_derivatives() {
 }
 
 #[test]
+fn data_of_any_shape() {
+    let x = t([1.0f32, 2.0]).requires_grad();
+    x.sum(()).backward().unwrap();
+    let other = x.clone();
+    // A gradient of the same shape stays, one of another shape does not.
+    x.set_data_of_any_shape(&t([3.0f32, 4.0])).unwrap();
+    same(&x.grad().unwrap(), &[2], &[1.0, 1.0]);
+    x.set_data_of_any_shape(&t([[5.0f32], [6.0], [7.0]])).unwrap();
+    assert!(x.grad().is_none() && x.is_variable());
+    same(&other, &[3, 1], &[5.0, 6.0, 7.0]);
+    (&x * 2.0).sum(()).backward().unwrap();
+    same(&x.grad().unwrap(), &[3, 1], &[2.0, 2.0, 2.0]);
+    assert!(x.set_data_of_any_shape(&t([1i64])).is_err());
+    same(&x, &[3, 1], &[5.0, 6.0, 7.0]);
+}
+
+#[test]
 fn assignment() {
     let x = t([1.0f32, 2.0]).requires_grad();
     assert!(x.assign(&t([0.0f32, 0.0])).unwrap_err().to_string().contains("no_grad"));

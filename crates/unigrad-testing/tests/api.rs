@@ -50,6 +50,7 @@ const OTHERS: &[&str] = &[
     "id",
     "is_frozen",
     "set_data",
+    "set_data_of_any_shape",
     "set_trainable",
     "become_value",
     "become_variable",
