@@ -79,6 +79,11 @@ pub struct Contract {
 }
 
 impl Contract {
+    /// Whether its epilogue or a prologue reduces: neither has rows, so no compiler takes it.
+    pub fn has_reductions(&self) -> bool {
+        self.epilogue.iter().chain(self.prologues.iter().flatten()).any(|region| region.has_reductions())
+    }
+
     pub(crate) fn args(&self) -> Vec<Arg> {
         // Drivers refuse a prologue that reads nothing.
         let first =

@@ -82,9 +82,7 @@ fn sizeless(region: &Region) -> Option<Region> {
 
 /// A map of one point, as a walk over tensors of one element.
 fn one_point(region: &Region) -> Option<Region> {
-    if region.args.iter().any(|arg| arg.len != 1)
-        || region.insts.iter().any(|inst| matches!(inst.op, InstOp::Reduce(..) | InstOp::ArgReduce(..)))
-    {
+    if region.args.iter().any(|arg| arg.len != 1) || region.has_reductions() {
         return None;
     }
     let mut region = region.clone();

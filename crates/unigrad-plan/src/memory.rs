@@ -138,7 +138,7 @@ fn region_in_step(region: &Region, read: u32, write: u32) -> bool {
     });
     let (from, to) = (region.args[read as usize].dtype, region.args[write as usize].dtype);
     // Several threads on a row may read what one of them writes: a driver orders them where both are one argument, which has one dtype.
-    let alone = from == to || !region.insts.iter().any(|inst| matches!(inst.op, InstOp::Reduce(..) | InstOp::ArgReduce(..)));
+    let alone = from == to || !region.has_reductions();
     let same_size = alone && from.size() == to.size();
     same_size && region.args[read as usize].len == region.args[write as usize].len && at_the_write && done_before
 }

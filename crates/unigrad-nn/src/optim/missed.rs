@@ -60,12 +60,12 @@ impl Missed {
     /// Takes the numbers out of a state that is loaded; none are there where no parameter has missed a step.
     pub(super) fn load(n_parameters: usize, state: &mut BTreeMap<String, HostTensor>) -> Result<Missed> {
         let Some(saved) = state.remove(NAME) else { return Ok(Missed::default()) };
-        let numbers: Vec<u64> =
-            saved.bytes.as_chunks::<8>().0.iter().map(|bytes| u64::try_from(i64::from_le_bytes(*bytes)).unwrap_or(0)).collect();
-        if saved.dtype != DType::I64 || numbers.len() != n_parameters {
-            let cause = format!("`{NAME}` of {} numbers for {n_parameters} parameters", numbers.len());
+        let numbers = saved.bytes.as_chunks::<8>().0.iter().map(|bytes| u64::try_from(i64::from_le_bytes(*bytes)).ok());
+        let numbers: Option<Vec<u64>> = numbers.collect();
+        let Some(numbers) = numbers.filter(|numbers| saved.dtype == DType::I64 && numbers.len() == n_parameters) else {
+            let cause = format!("`{NAME}` of {:?} {} for {n_parameters} parameters, or a number below 0", saved.shape, saved.dtype);
             return Err(crate::Error::argument(cause, "load the state of an optimizer of the same parameters"));
-        }
+        };
         Ok(Missed { since: vec![None; numbers.len()], steps: numbers })
     }
 }

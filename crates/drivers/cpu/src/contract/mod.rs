@@ -52,7 +52,7 @@ impl CompiledContract {
     /// `bf16`: how products of `bf16` are made, which the processor then has instructions for.
     #[expect(clippy::wildcard_enum_match_arm, reason = "sums of any other dtype are refused")]
     fn for_tier(contract: &Contract, tier: Tier, bf16: Bf16) -> Result<CompiledContract, String> {
-        if contract.epilogue.iter().chain(contract.prologues.iter().flatten()).any(|region| region.has_reductions()) {
+        if contract.has_reductions() {
             return Err("a product's epilogue or prologue that reduces, which has no rows".to_owned());
         }
         let epilogue = contract.epilogue.as_ref().map(|region| CompiledRegion::on(region, tier)).transpose()?;

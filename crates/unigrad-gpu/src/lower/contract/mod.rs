@@ -43,7 +43,7 @@ use unigrad_kernel::Contract;
 
 /// Lowers a contraction.
 pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Unsupported> {
-    if contract.epilogue.iter().chain(contract.prologues.iter().flatten()).any(|region| region.has_reductions()) {
+    if contract.has_reductions() {
         return Err(Unsupported {
             cause: "a product's epilogue or prologue reduces, which has no rows".to_owned(),
             help: "this is a mistake of the planner; please report it".to_owned(),

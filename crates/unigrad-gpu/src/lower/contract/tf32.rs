@@ -72,39 +72,43 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Tf32Tiles> {
     let best = all.filter_map(|(bm, bn)| {
         // As if in one part, and then as the parts are.
         let warps = Warps::of(bm, bn, stages(Parts::of(p.k, 1, native::BK.into())))?;
-        let (parts, _) = best_parts(p, target, (bm, bn, warps));
+        let parts = best_parts(p, target, [bm, bn], stage_time(p, (bm, bn, warps)));
         let warps = Warps::of(bm, bn, stages(parts))?;
-        let time = time(p, target, (bm, bn, warps), parts);
+        let time = time(p, target, [bm, bn], stage_time(p, (bm, bn, warps)), parts);
         Some((with_stages(p, target, Tf32Tiles { bm, bn, stages: 0, warps, parts })?, time))
     });
     best.min_by(|x, y| x.1.total_cmp(&y.1)).map(|best| best.0)
 }
 
-/// The parts of `k` that take the least time with such tiles, and that time.
-fn best_parts(p: &Problem, target: &Target, tiles: (u32, u32, Warps)) -> (Parts, f64) {
+/// The parts of `k` that take the least time with such tiles.
+fn best_parts(p: &Problem, target: &Target, tile: [u32; 2], stage: f64) -> Parts {
     let units = u64::from(target.compute_units.max(1));
-    let n_tiles = p.batch * p.m.div_ceil(tiles.0.into()) * p.n.div_ceil(tiles.1.into());
+    let n_tiles = p.batch * p.m.div_ceil(tile[0].into()) * p.n.div_ceil(tile[1].into());
     let most = (p.k / LEAST_PART).clamp(1, MOST_PARTS.min((8 * units).div_ceil(n_tiles)));
     let one = Parts::of(p.k, 1, native::BK.into());
-    let mut best = (one, time(p, target, tiles, one));
+    let mut best = (one, time(p, target, tile, stage, one));
     for parts in (2..=most).map(|count| Parts::of(p.k, count, native::BK.into())) {
-        let time = time(p, target, tiles, parts);
+        let time = time(p, target, tile, stage, parts);
         if time < best.1 {
             best = (parts, time);
         }
     }
-    best
+    best.0
 }
 
-/// What the product is expected to take with such tiles and parts, in microseconds.
-fn time(p: &Problem, target: &Target, (bm, bn, warps): (u32, u32, Warps), parts: Parts) -> f64 {
-    let units = u64::from(target.compute_units.max(1));
+/// What a stage of such tiles is expected to take, in microseconds of a unit.
+fn stage_time(p: &Problem, (bm, bn, warps): (u32, u32, Warps)) -> f64 {
     let copies = |operand: &Operand, tile: u32| f64::from(tile * native::BK) / if way(operand).1 { 4.0 } else { 1.0 };
     let instructions = f64::from(bm * bn * native::BK) / (16.0 * 8.0 * 8.0);
-    let stage = times::STAGE
+    times::STAGE
         + f64::from(bm * bn * native::BK) * times::MULTIPLY
         + instructions * warps.loads(bm, bn) * times::LOAD
-        + (copies(&p.a, bm) + copies(&p.b, bn)) * times::COPY;
+        + (copies(&p.a, bm) + copies(&p.b, bn)) * times::COPY
+}
+
+/// What the product is expected to take with such tiles, whose stages take so long, and parts, in microseconds.
+fn time(p: &Problem, target: &Target, [bm, bn]: [u32; 2], stage: f64, parts: Parts) -> f64 {
+    let units = u64::from(target.compute_units.max(1));
     let all = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into()) * parts.count;
     // Two workgroups share a unit; what is left for the last wave keeps some units idle.
     let waves = (all as f64 / units as f64).max(all.div_ceil(units) as f64 * 0.5 + 0.5);

@@ -5,7 +5,7 @@ from ..._errors import ArgumentError
 from ..._unigrad import randn
 from ..module import Module
 from ..parameter import Parameter, set_value
-from .parametrizations import _compute_weights, _computed, _lengths, _plain_again
+from .parametrizations import _compute_weights, _computed, _lengths, _plain_again, _weight
 
 __all__ = ["remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
 
@@ -60,16 +60,6 @@ class _SpectralNorm:
 
     def parameters(self):
         return (f"{self.name}_orig",), (f"{self.name}_u", f"{self.name}_v")
-
-
-def _weight(module, name):
-    if not isinstance(module, Module):
-        raise TypeError(f"argument 'module': a Module is wanted, not {_check._kind(module)}")
-    weight = module._parameters.get(name) if isinstance(name, str) else None
-    if weight is None:
-        known = ", ".join(own for own, value in module._parameters.items() if value is not None)
-        raise ArgumentError(f"argument 'name' is {name!r}\n help: name a parameter of the module: {known}")
-    return weight
 
 
 def _begin(module, name, norm):

@@ -73,13 +73,19 @@ class _SpectralNorm(Module):
         return self.original / sigma
 
 
-def _parametrize(module, name, make):
+def _weight(module, name):
+    """The module's parameter of this name."""
     if not isinstance(module, Module):
         raise TypeError(f"argument 'module': a Module is wanted, not {_check._kind(module)}")
     weight = module._parameters.get(name) if isinstance(name, str) else None
     if weight is None:
         known = ", ".join(own for own, value in module._parameters.items() if value is not None)
         raise ArgumentError(f"argument 'name' is {name!r}\n help: name a parameter of the module: {known}")
+    return weight
+
+
+def _parametrize(module, name, make):
+    weight = _weight(module, name)
     parts = module._modules.get("parametrizations")
     made = make(weight)
     if parts is None:
