@@ -39,6 +39,8 @@ pub(super) const SHARED_K_OF_SMALL_SUMS: usize = 1024;
 pub(super) const SMALL_SUMS: usize = 2 << 20;
 /// What it costs to fetch an element of a shared panel, in multiply-adds.
 const FETCH: usize = 4;
+/// What it costs an epilogue to copy an element on its way, in multiply-adds.
+const COPY: usize = 24;
 /// Rows of a task that reads all of a kept `b`: with so many it waits for its multiply-adds, not for `b`. What it reads of `a` and writes are then whole rows, which
 /// the maps before and after it cut between the same threads, so that they do not pass from core to core.
 pub(super) const ROW_TASK: usize = 16;
@@ -792,11 +794,14 @@ impl<'a, T: StoreAs> Run<'a, T> {
     /// Cuts `m x n` into `parts` so that the largest part, with what it costs to pack or to fetch its sides, is least.
     fn grid_of(&self, parts: usize, m: usize, n: usize, pack_a: usize, pack_b: usize) -> (usize, usize) {
         let largest = |len: usize, unit: usize, parts: usize| len.div_ceil(unit).div_ceil(parts) * unit;
+        let moves = self.maps.epilogue.map_or(0, CompiledRegion::moves);
+        // Only whole rows lie where an epilogue may use them and put them.
+        let copied = |rows: usize, cols: usize, gn: usize| if gn > 1 { rows * cols * COPY * moves / self.p.k.max(1) } else { 0 };
         (1..=parts)
             .filter(|gm| parts.is_multiple_of(*gm))
             .map(|gm| {
                 let (rows, cols) = (largest(m, self.mr, gm), largest(n, self.kernels.nr, parts / gm));
-                (rows * cols + pack_a * rows + pack_b * cols, gm, parts / gm)
+                (rows * cols + pack_a * rows + pack_b * cols + copied(rows, cols, parts / gm), gm, parts / gm)
             })
             .min()
             .map_or((1, 1), |(_, gm, gn)| (gm, gn))

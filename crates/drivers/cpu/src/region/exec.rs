@@ -268,28 +268,16 @@ impl<'a> Frame<'a> {
     /// Finds where a tile's points lie. Its blocks come next, from its first row on. With `stored`, rows of what is stored are so far apart.
     pub(super) fn begin_tile(&mut self, tile: Tile, stored: Option<usize>) {
         let Tile { start, pitch, rows, cols } = tile;
-        let view = |step: &MicroOp| match step {
-            MicroOp::Load(load) => Walk::new(&load.at.par, start, pitch, rows, cols),
-            MicroOp::Store(store) | MicroOp::Direct(store) => {
-                let walk = Walk::new(&store.at.par, start, pitch, rows, cols)?;
-                Some(stored.map_or(walk, |pitch| Walk { row: pitch as i64 * walk.col, ..walk }))
-            }
-            MicroOp::Index { par, .. } => Walk::new(par, start, pitch, rows, cols),
-            MicroOp::Op { .. }
-            | MicroOp::Fused(_)
-            | MicroOp::Chain(_)
-            | MicroOp::Splat { .. }
-            | MicroOp::Spread { .. }
-            | MicroOp::FoldRows { .. }
-            | MicroOp::Const { .. }
-            | MicroOp::Scalar { .. }
-            | MicroOp::Acc { .. }
-            | MicroOp::Bounded { .. }
-            | MicroOp::Philox { .. } => None,
+        let walk = |step: &MicroOp| {
+            let walk = Walk::new(step.points()?, start, pitch, rows, cols)?;
+            Some(match (step, stored) {
+                (MicroOp::Store(_) | MicroOp::Direct(_), Some(pitch)) => Walk { row: pitch as i64 * walk.col, ..walk },
+                _ => walk,
+            })
         };
         let walks = &mut self.scratch.walks;
         walks.clear();
-        walks.extend(self.program.row[0].iter().map(view));
+        walks.extend(self.program.row[0].iter().map(walk));
     }
 
     /// Runs part of a map's domain with an accumulator tile.

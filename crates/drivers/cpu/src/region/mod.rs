@@ -45,7 +45,7 @@ use crate::threads::{parallel, threads};
 use block::Block;
 use exec::{AccTile, Frame, TilePart};
 use lanes::Lanes;
-use program::{BLOCK, BlockProgram, PAD};
+use program::{BLOCK, BlockProgram, MicroOp, PAD};
 use std::sync::Mutex;
 use unigrad_kernel::Region;
 
@@ -213,6 +213,11 @@ impl CompiledRegion {
         unsafe { self.run_part(args, scalars, tile, None, AccTile { ptr: acc, ld: acc_ld, room: 0 }) }
     }
 
+    /// Loads and stores of a point of a map.
+    pub(crate) fn moves(&self) -> usize {
+        self.program.row.first().into_iter().flatten().filter(|step| matches!(step, MicroOp::Load(_) | MicroOp::Store(_))).count()
+    }
+
     /// As [`run_tile`](CompiledRegion::run_tile), for a map without `Acc` whose results are not where it says: rows of results are `pitch` points
     /// apart, not as far as the tile's rows.
     ///
@@ -235,6 +240,14 @@ impl CompiledRegion {
         unsafe {
             let mut frame = Frame::new(program, args, scalars, false);
             frame.uniform()?;
+            let (tile, acc) = match stored {
+                // Blocks of any length then, and not of whole rows only, whose lanes may be no whole vectors: those are copied to and fro.
+                None if tile.pitch == tile.cols && acc.ld == tile.cols && program.is_one_run(tile) => {
+                    let cols = tile.rows * tile.cols;
+                    (Tile { rows: 1, cols, pitch: cols, ..tile }, AccTile { ld: cols, ..acc })
+                }
+                _ => (tile, acc),
+            };
             let cols = tile.cols.min(program.block);
             let rows = rows_of_block(program.block, cols);
             for c in (0..tile.cols).step_by(cols) {

@@ -4,7 +4,9 @@
 //! dividing an index into axes.
 //! Always: agrees with [`View::at`] at every point.
 
+use super::Tile;
 use super::block::Block;
+use super::program::{BlockProgram, MicroOp};
 use super::view::View;
 
 /// Point `(r, c)` lies at `base + r * row + c * col`.
@@ -61,6 +63,36 @@ impl Walk {
 
     fn is_one_run(self, rows: usize, cols: usize) -> bool {
         rows == 1 || self.row == self.col * cols as i64
+    }
+}
+
+impl MicroOp {
+    /// Where a map's step finds its points, if the step asks.
+    pub(super) fn points(&self) -> Option<&View> {
+        match self {
+            MicroOp::Load(load) => Some(&load.at.par),
+            MicroOp::Store(store) | MicroOp::Direct(store) => Some(&store.at.par),
+            MicroOp::Index { par, .. } => Some(par),
+            MicroOp::Op { .. }
+            | MicroOp::Fused(_)
+            | MicroOp::Chain(_)
+            | MicroOp::Splat { .. }
+            | MicroOp::Spread { .. }
+            | MicroOp::FoldRows { .. }
+            | MicroOp::Const { .. }
+            | MicroOp::Scalar { .. }
+            | MicroOp::Acc { .. }
+            | MicroOp::Bounded { .. }
+            | MicroOp::Philox { .. } => None,
+        }
+    }
+}
+
+impl BlockProgram {
+    /// Whether each step of a map finds the tile's points, row after row, at one distance from each other.
+    pub(super) fn is_one_run(&self, Tile { start, pitch, rows, cols }: Tile) -> bool {
+        let is_one = |view| Walk::new(view, start, pitch, rows, cols).is_some_and(|walk| walk.is_one_run(rows, cols));
+        self.row.first().is_some_and(|steps| steps.iter().filter_map(MicroOp::points).all(is_one))
     }
 }
 
