@@ -19,6 +19,15 @@ pub(super) struct Block {
     along: Along,
 }
 
+/// Lanes that are elements, each `times` times: points from `first` on of what lies at `base`.
+#[derive(Clone, Copy)]
+pub(super) struct Repeats<'v> {
+    pub(super) times: usize,
+    pub(super) axes: &'v [(usize, i64)],
+    pub(super) first: usize,
+    pub(super) base: i64,
+}
+
 /// So many lanes are fewer than a vector.
 const FEW: usize = 8;
 
@@ -121,6 +130,18 @@ impl Block {
                 red.runs(0, cols, |k, len, offset, stride| f(lane + k, len, base + offset, stride));
             }),
         });
+    }
+
+    /// If the lanes of a row of points are elements that each come several times: how often, the elements' axes, the first lane among them, and
+    /// the offset that all have.
+    #[inline]
+    pub(super) fn repeats<'v>(&self, par: &'v View, red: &'v View) -> Option<Repeats<'v>> {
+        if self.along == Along::Both || self.rows > 1 {
+            return None;
+        }
+        let (base, view, start) = self.along(par, red);
+        let (times, axes) = view.repeats()?;
+        Some(Repeats { times, axes, first: start, base })
     }
 
     /// If all lanes are one run: its offset and stride.

@@ -12,6 +12,7 @@ use super::program::{
 use super::reduce;
 use super::view::View;
 use super::whole_rows;
+use smallvec::SmallVec;
 use unigrad_kernel::{Index, InstOp, Level, Value};
 use unigrad_scalar::{ArgReduceOp, DType, Literal, ReduceOp};
 
@@ -133,7 +134,7 @@ impl Compiler<'_> {
     fn access(&mut self, arg: u32, index: &Index, level: Level) -> Result<Access, String> {
         let (par, red) = self.region.axes.split_at(self.region.n_parallel);
         let (p, r) = index.strides.split_at(par.len().min(index.strides.len()));
-        let (mut shift, mut dynamic) = (smallvec::SmallVec::new(), smallvec::SmallVec::new());
+        let (mut shift, mut dynamic) = (SmallVec::new(), SmallVec::new());
         for (value, stride) in &index.dynamic {
             if self.levels[value.index()] == Level::Uniform {
                 shift.push((self.raw_slot(*value, level)?, *stride));
@@ -160,6 +161,9 @@ impl Compiler<'_> {
         let lanes = self.has_lanes(level);
         let ty = Ty::of(inst.dtype);
         let tier = self.tier;
+        if let Some(index) = self.index(at).cloned() {
+            return Ok(Some(self.index_step(segment, lanes, index.offset, &index.strides)));
+        }
         Ok(Some(match &inst.op {
             InstOp::Const(literal) => {
                 let d = self.slot(segment, ty.size(), false);
@@ -172,14 +176,8 @@ impl Compiler<'_> {
                 d
             }
             InstOp::AxisIndex(axis) => {
-                let (par, red) = region.axes.split_at(region.n_parallel);
-                let strides: Vec<i64> = (0..region.axes.len()).map(|a| i64::from(a == *axis as usize)).collect();
-                let (p, r) = strides.split_at(par.len());
-                let d = self.slot(segment, 8, lanes);
-                let par = View::new(par, p);
-                let stays = self.may_stay(segment, &par);
-                self.push(segment, MicroOp::Index { d, par, red: View::new(red, r), stays });
-                d
+                let strides: SmallVec<[i64; 8]> = (0..region.axes.len()).map(|a| i64::from(a == *axis as usize)).collect();
+                self.index_step(segment, lanes, 0, &strides)
             }
             InstOp::Acc => {
                 let d = self.slot(segment, ty.size(), lanes);
@@ -322,6 +320,17 @@ impl Compiler<'_> {
             }
             InstOp::Reduce(..) | InstOp::ArgReduce(..) => return Err(format!("region {}: reduction out of place", region.name)),
         }))
+    }
+
+    /// A number and the indices along all axes, times their strides.
+    fn index_step(&mut self, segment: Segment, lanes: bool, offset: i64, strides: &[i64]) -> Slot {
+        let (par, red) = self.region.axes.split_at(self.region.n_parallel);
+        let (p, r) = strides.split_at(par.len());
+        let (par, red) = (View::new(par, p), View::new(red, r));
+        let d = self.slot(segment, 8, lanes);
+        let stays = self.may_stay(segment, &par);
+        self.push(segment, MicroOp::Index { d, offset, par, red, stays });
+        d
     }
 
     /// Whether a tile may have rows that are all the same here: then its blocks need not find them again, and the lanes get a place of their own.

@@ -6,13 +6,14 @@
 //! Never: allocates in the steady state: scratch memory belongs to the thread and grows once.
 
 use super::Tile;
-use super::block::Block;
+use super::block::{Block, Repeats};
 use super::bound::{self, BoundPass};
 use super::encode::lane_bits;
 use super::kernels::{self, Ty};
 use super::lanes::Lanes;
 use super::philox;
 use super::program::{Access, Accumulator, BlockProgram, Home, LONG_RUN, Load, MicroOp, Outer, PAD, Reduction, Slot, Store, Summand};
+use super::view::View;
 use super::walk::{self, Walk};
 use crate::memory::{Buf, Fault};
 use std::cell::RefCell;
@@ -40,6 +41,8 @@ struct BlockMemory {
     lines: Vec<Line>,
     ptrs: Vec<*mut u8>,
     offsets: Vec<i64>,
+    /// Elements that a block's lanes are several times each.
+    repeated: Vec<Line>,
     /// Of the tile that runs, by step: where what it reads or writes lies, if that is a walk.
     walks: Vec<Option<Walk>>,
 }
@@ -581,9 +584,10 @@ impl<'a> Frame<'a> {
                     // SAFETY: as above.
                     unsafe { self.ptr(*d).cast::<u64>().write_unaligned(bits) };
                 }
-                MicroOp::Index { d, par, red, .. } => {
+                MicroOp::Index { d, offset: first, par, red, .. } => {
                     let d = self.ptr(*d).cast::<i64>();
                     walk::runs(walk, block, par, red, |lane, len, offset, stride| {
+                        let offset = first + offset;
                         // SAFETY: lanes of the block.
                         let lanes = unsafe { std::slice::from_raw_parts_mut(d.add(lane), len) };
                         lanes.iter_mut().enumerate().for_each(|(i, d)| *d = offset + i as i64 * stride);
@@ -729,6 +733,11 @@ impl<'a> Frame<'a> {
         unsafe {
             if load.at.dynamic.is_empty() && mask.is_null() {
                 let origin = self.origin(&load.at);
+                let repeats = if walk.is_none() { block.repeats(&load.at.par, &load.at.red) } else { None };
+                if let Some(repeats) = repeats {
+                    let base = base.wrapping_offset((origin + repeats.base) as isize * load.at.size as isize);
+                    return self.load_repeated(load, base, home, repeats, block.n());
+                }
                 walk::runs(walk, block, &load.at.par, &load.at.red, |lane, len, offset, stride| {
                     let from = base.offset((origin + offset) as isize * load.at.size as isize);
                     (load.load)(home.add(lane * load.lane), from, stride as isize, len);
@@ -763,6 +772,39 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Loads each element once, and then puts it in all lanes that it is in: a run for every few lanes would cost more than all the rest.
+    ///
+    /// # Safety
+    /// As for `segment`, of the elements that the lanes are.
+    unsafe fn load_repeated(&mut self, load: &Load, base: *const u8, home: *mut u8, repeats: Repeats<'_>, n: usize) {
+        let Repeats { times, axes, first, base: _ } = repeats;
+        let (begin, end) = (first / times, (first + n).div_ceil(times));
+        let lines = ((end - begin) * load.lane).div_ceil(64);
+        if self.scratch.repeated.len() < lines {
+            self.scratch.repeated.resize(lines, Line([0; 64]));
+        }
+        let once = self.scratch.repeated.as_mut_ptr().cast::<u8>();
+        // SAFETY: there is room for the elements; slots have room for the block.
+        unsafe {
+            View::runs_of_axes(axes, begin, end - begin, |lane, len, offset, stride| {
+                (load.load)(once.add(lane * load.lane), base.offset(offset as isize * load.at.size as isize), stride as isize, len);
+            });
+            let n_elements = end - begin;
+            macro_rules! repeat_as {
+                ($ty:ty) => {{
+                    let (to, from) = (home.cast::<$ty>(), once.cast::<$ty>());
+                    let (to, from) = (std::slice::from_raw_parts_mut(to, n), std::slice::from_raw_parts(from, n_elements));
+                    repeat(to, from, times, first % times);
+                }};
+            }
+            match load.lane {
+                8 => repeat_as!(u64),
+                4 => repeat_as!(u32),
+                _ => repeat_as!(u8),
+            }
+        }
+    }
+
     /// # Safety
     /// As for `segment`.
     unsafe fn store(&mut self, store: &Store, block: Block, walk: Option<Walk>) {
@@ -793,6 +835,23 @@ impl<'a> Frame<'a> {
                 (store.scatter)(base, from, offsets, block.n());
             }
         }
+    }
+}
+
+/// Lane `i` is element `(skip + i) / times`.
+fn repeat<T: Copy>(lanes: &mut [T], elements: &[T], times: usize, skip: usize) {
+    let head = (times - skip).min(lanes.len());
+    let (head, rest) = lanes.split_at_mut(head);
+    let [first, elements @ ..] = elements else { return };
+    head.fill(*first);
+    match times {
+        // A loop of a length that is known becomes a shuffle of vectors.
+        2 => {
+            let (pairs, last) = rest.as_chunks_mut::<2>();
+            pairs.iter_mut().zip(elements).for_each(|(pair, x)| *pair = [*x; 2]);
+            last.iter_mut().zip(&elements[pairs.len()..]).for_each(|(lane, x)| *lane = *x);
+        }
+        _ => rest.chunks_mut(times).zip(elements).for_each(|(lanes, x)| lanes.fill(*x)),
     }
 }
 

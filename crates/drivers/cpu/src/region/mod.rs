@@ -7,6 +7,7 @@
 //! Read `program` first (what a region becomes; `lanes` says which points run at once), then `exec` (how that runs), then `kernels` (what a lane computes) and `chain`
 //! (several operations at once, as the region spells them; `fused` has the few short patterns with loops of their own).
 
+mod affine;
 mod block;
 mod bound;
 mod chain;

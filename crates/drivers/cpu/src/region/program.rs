@@ -16,6 +16,7 @@
 //! Always: stores of rows come last, stores of elements in the last pass, so that in-place updates see the old values.
 //! Never: looks at pointers, thread counts or contents.
 
+use super::affine::{Affine, affine};
 use super::bound::{self, BoundPass, Moving};
 use super::chain::Chain;
 use super::convert::{GatherFn, LoadFn, ScatterFn, StoreFn};
@@ -160,9 +161,10 @@ pub(super) enum MicroOp {
         index: u32,
         dtype: DType,
     },
-    /// The index along an axis, as views with the index as the offset.
+    /// A number and indices along axes, times numbers, as views with the sum as the offset.
     Index {
         d: Slot,
+        offset: i64,
         par: View,
         red: View,
         /// As of a load.
@@ -339,6 +341,8 @@ pub(super) struct Compiler<'a> {
     pub(super) results: Vec<Option<Slot>>,
     /// By instruction: the last instruction that may read the memory a load refers to.
     pub(super) last_use: Vec<usize>,
+    /// By instruction: the sum of axes that it is.
+    pub(super) affine: Vec<Option<Affine>>,
     pub(super) out: BlockProgram,
 }
 
@@ -468,8 +472,22 @@ impl<'a> Compiler<'a> {
             nodes: Vec::new(),
             results: vec![None; n],
             last_use,
+            affine: affine(region),
             out,
         })
+    }
+
+    /// The sum of axes that an instruction is, in place of its operands.
+    pub(super) fn index(&self, at: usize) -> Option<&Affine> {
+        let is_index = matches!(self.region.insts[at].op, InstOp::Binary(..)) && self.level(at) > Level::Uniform;
+        self.affine[at].as_ref().filter(|_| is_index)
+    }
+
+    /// The values that the steps of an instruction take.
+    fn visit_operands(&self, at: usize, f: impl FnMut(Value)) {
+        if self.index(at).is_none() {
+            self.region.insts[at].op.visit_values(f);
+        }
     }
 
     /// The level a value is evaluated at: stores happen at least once per row.
@@ -517,7 +535,7 @@ impl<'a> Compiler<'a> {
         for at in (0..n).rev() {
             live[at] |= matches!(region.insts[at].op, InstOp::Store { .. });
             if live[at] {
-                region.insts[at].op.visit_values(|value| live[value.index()] = true);
+                self.visit_operands(at, |value| live[value.index()] = true);
             }
         }
         let n_passes = (0..n)
@@ -605,7 +623,7 @@ impl<'a> Compiler<'a> {
                         self.out.slots[slot as usize].kept = true;
                         self.here[at] = Some(slot);
                     }
-                    _ => region.insts[at].op.visit_values(|value| needed[value.index()] |= self.is_per_pass(value)),
+                    _ => self.visit_operands(at, |value| needed[value.index()] |= self.is_per_pass(value)),
                 }
             }
             let mut folds = Vec::new();

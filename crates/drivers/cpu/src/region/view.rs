@@ -2,6 +2,9 @@
 
 use smallvec::SmallVec;
 
+/// Neighbours that are the same element, up to which they are loaded together with others: more are a run that is worth a call.
+pub(super) const REPEATS: usize = 32;
+
 /// Extents and strides, innermost last. Axes of extent 1 are dropped, and neighbours that one stride describes are merged, so a
 /// contiguous tensor has one axis and a broadcast scalar none.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,8 +68,22 @@ impl View {
     /// Calls `f(lane, len, offset, stride)` for each run of the `n` points from `start`: `len` points from `lane` on (counted
     /// from `start`) lie at `offset`, `offset + stride`, …
     #[inline]
-    pub(super) fn runs(&self, start: usize, n: usize, mut f: impl FnMut(usize, usize, i64, i64)) {
-        let [outer @ .., (extent, stride)] = self.axes.as_slice() else {
+    pub(super) fn runs(&self, start: usize, n: usize, f: impl FnMut(usize, usize, i64, i64)) {
+        View::runs_of_axes(&self.axes, start, n, f);
+    }
+
+    /// If each of few neighbours is the same element, again and again: how many, and the axes of the elements.
+    pub(super) fn repeats(&self) -> Option<(usize, &[(usize, i64)])> {
+        match self.axes.as_slice() {
+            [elements @ .., (extent, 0)] if !elements.is_empty() && *extent <= REPEATS => Some((*extent, elements)),
+            _ => None,
+        }
+    }
+
+    /// As [`View::runs`], of such axes.
+    #[inline]
+    pub(super) fn runs_of_axes(axes: &[(usize, i64)], start: usize, n: usize, mut f: impl FnMut(usize, usize, i64, i64)) {
+        let [outer @ .., (extent, stride)] = axes else {
             return f(0, n, 0, 0);
         };
         if outer.is_empty() {

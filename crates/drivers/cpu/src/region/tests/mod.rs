@@ -8,6 +8,7 @@ mod directed;
 mod exhaustive;
 mod fused;
 mod nn;
+mod repeats;
 mod tiles;
 mod whole_rows;
 
