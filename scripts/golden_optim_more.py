@@ -2,7 +2,7 @@
 
     python scripts/golden_optim_more.py   # needs torch (CPU) and numpy
 
-PyTorch's own where it has them: Adafactor, Muon, SparseAdam, L-BFGS, swa_utils, clipping. Others are written here with NumPy alone, from:
+PyTorch's own where it has them: Adafactor, Muon, SparseAdam, NAdam of parameters that miss steps, L-BFGS, swa_utils, clipping. Others are written here with NumPy alone, from:
 LARS: facebookresearch/moco-v3, optimizer.py. LAMB: arXiv:1904.00962, algorithm 2, with the ratio 1 at norms of 0 as in timm. Sophia:
 Liuhong99/Sophia, sophia.py. Schedule-free: facebookresearch/schedule_free, adamw_schedulefree.py and sgd_schedulefree.py. Shampoo: arXiv:1802.09568,
 algorithm 1, with roots by eigenvalues. Lookahead: michaelrzhang/lookahead, lookahead_pytorch.py. SAM: davda54/sam, sam.py. AGC: timm,
@@ -68,6 +68,23 @@ def torch_run(name, make, settings, count=3, before_step=None, own=None, **more)
             own(p)
         steps.append([x.detach().numpy().copy() for x in p])
     return keep(name, settings if "lr" in settings else settings, steps, count, **more)
+
+
+def late_nadam(settings):
+    """NAdam whose second and third parameters have no gradient in the first steps, and all of them now and then have none."""
+    taken = [0]
+
+    def before_step(p):
+        taken[0] += 1
+        for at, x in enumerate(p):
+            if misses(at, taken[0]):
+                x.grad = None
+
+    return torch_run("NAdam", torch.optim.NAdam, settings, before_step=before_step)
+
+
+def misses(at, step):
+    return step <= 4 * at or (step + at) % 7 == 0
 
 
 def lars(lr, momentum=0.9, trust=1e-3, weight_decay=0.0, adapts_vectors=False):
@@ -308,6 +325,8 @@ def main():
         *muon_runs(),
         sparse_adam(dict(lr=0.05)),
         sparse_adam(dict(lr=0.02, betas=(0.8, 0.9), eps=1e-4)),
+        late_nadam(dict(lr=0.05)),
+        late_nadam(dict(lr=0.02, betas=(0.95, 0.99), momentum_decay=0.3, weight_decay=0.1)),
         run("Lars", lars, dict(lr=1.0, trust=0.05)),
         run("Lars", lars, dict(lr=0.5, trust=0.02, momentum=0.8, weight_decay=0.1, adapts_vectors=True)),
         run("Lamb", lamb, dict(lr=0.02)),

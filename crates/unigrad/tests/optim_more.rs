@@ -121,6 +121,18 @@ fn check(device: &Device, dtype: DType) {
             }};
         }
         match name {
+            "NAdam" => {
+                let made = nn::NAdam::new(p(), lr)
+                    .map(|o| o.betas(beta1, beta2).momentum_decay(number("momentum_decay", 4e-3)).weight_decay(decay));
+                train!(made, |optimizer, step| {
+                    let all: Vec<&Tensor> = problem.parameters.iter().collect();
+                    let found = unigrad::tensor::grad(&problem.loss(), &all).unwrap();
+                    // As the script's `misses`.
+                    let misses = |at: u64| step <= 4 * at || (step + at).is_multiple_of(7);
+                    let gradients = found.into_iter().zip(0..).map(|(gradient, at)| (!misses(at)).then_some(gradient));
+                    optimizer.step_with(gradients.collect(), &[])
+                });
+            }
             "Adafactor" => {
                 let eps = match settings["eps"].as_array() {
                     Some(eps) => (eps[0].as_f64(), eps[1].as_f64().unwrap()),

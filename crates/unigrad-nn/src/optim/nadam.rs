@@ -1,4 +1,7 @@
 //! NAdam (Dozat, 2016): Adam with Nesterov's momentum, whose first beta warms up.
+//!
+//! Always: the product of first betas is that of the steps that a parameter took part in. It is kept for those that took part in all; for others it is
+//! computed from their count.
 
 use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, decayed, setters};
 use crate::error::Result;
@@ -49,6 +52,28 @@ impl NAdamRule {
     }
 }
 
+/// Terms of the logarithm's series: each is less than half of the one before, and the last one less than half a unit of `f64`.
+const TERMS: u8 = 50;
+
+impl NAdamRule {
+    /// The product of the first betas of all steps before this one, as if the settings had been what they are in all of them.
+    ///
+    /// Of `n` steps it is `beta1^n` times the product of `1 - q^t / 2` with `q = 0.96^decay`, whose logarithm is the sum of
+    /// `-(q^j / (j 2^j)) (1 - q^(j n)) / (1 - q^j)` over all `j` above 0.
+    fn product_before(&self, step: &StepNumbers<'_>) -> Tensor {
+        let n = &step.step - step.number(1.0);
+        let (rate, constant) = (self.momentum_decay * 0.96f64.ln(), self.beta1.ln());
+        if rate == 0.0 {
+            return (n * step.number(constant - std::f64::consts::LN_2)).exp();
+        }
+        let j = Tensor::arange(1.0, f64::from(TERMS + 1), 1.0, step.step.dtype(), step.device);
+        let power = &j * step.number(rate);
+        let weights = power.exp() / (&j * j.exp2() * power.expm1().neg());
+        let sum = ((power * &n).expm1() * weights).sum(());
+        (sum + n * step.number(constant)).exp()
+    }
+}
+
 impl Rule for NAdamRule {
     fn state_names(&self) -> Vec<&'static str> {
         vec!["exp_avg", "exp_avg_sq"]
@@ -56,6 +81,10 @@ impl Rule for NAdamRule {
 
     fn numbers(&self) -> Vec<(&'static str, f64)> {
         vec![("mu_product", 1.0)]
+    }
+
+    fn counts_own_steps(&self) -> bool {
+        true
     }
 
     fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
@@ -67,7 +96,8 @@ impl Rule for NAdamRule {
     }
 
     fn scalars(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
-        let [before] = step.numbers else { return Vec::new() };
+        let [kept] = step.numbers else { return Vec::new() };
+        let before = if step.has_missed() { self.product_before(step) } else { kept.clone() };
         let (now, next) = (self.momentum(step, 0.0), self.momentum(step, 1.0));
         let product = before * &now;
         let one = step.number(1.0);

@@ -111,6 +111,12 @@ pub trait Rule {
         step.numbers.to_vec()
     }
 
+    /// Whether [`StepNumbers::step`] counts the steps that a parameter took part in, rather than all. A rule with kept numbers, which are those of all
+    /// parameters of a group, says so if it has others for parameters that have missed steps ([`StepNumbers::has_missed`]).
+    fn counts_own_steps(&self) -> bool {
+        self.numbers().is_empty()
+    }
+
     /// Told what the kept numbers are, after a saved state was loaded.
     fn loaded(&mut self, _numbers: &[f64]) {}
 
@@ -149,10 +155,17 @@ pub struct StepNumbers<'a> {
     pub weight_decay: f64,
     /// What [`Rule::numbers`] names, as they were before the step: tensors of rank 0.
     pub numbers: &'a [Tensor],
+    /// How many steps the parameters took no part in.
+    pub(super) missed: u64,
     pub(super) device: &'a Device,
 }
 
 impl StepNumbers<'_> {
+    /// Whether the parameters have missed steps, for they had no gradient: the kept numbers are not theirs then.
+    pub fn has_missed(&self) -> bool {
+        self.missed > 0
+    }
+
     /// A number as a run-time scalar: another value makes no other plan.
     pub fn number(&self, value: f64) -> Tensor {
         Tensor::scalar(value, self.step.dtype(), self.device)

@@ -175,8 +175,7 @@ impl<R: Rule> Optimizer<R> {
                 let rule = self.rule_at(group_at);
                 rule.ready()?;
                 let ascends = self.ascending.contains(&group_at);
-                // What is kept from step to step is one number for all parameters, and counts the steps of all.
-                let counts_alone = !self.missed.is_empty() && rule.numbers().is_empty();
+                let counts_alone = !self.missed.is_empty() && rule.counts_own_steps();
                 let weight_decay = group.weight_decay.unwrap_or_else(|| rule.weight_decay());
                 let lr = group.lr * self.lr_factor;
                 // One node for all parameters of a type that have missed as many steps: the plan then has one slot for each number.
@@ -197,12 +196,14 @@ impl<R: Rule> Optimizer<R> {
                             at.ok_or_else(|| Error::argument("a parameter has moved to another device", "let the optimizer `follow` it"))?;
                         let kept = self.numbers.iter().find(|kept| (kept.group, kept.dtype, kept.device) == (group_at, dtype, at));
                         let before: Vec<Tensor> = kept.map_or(Vec::new(), |kept| kept.values.iter().map(Tensor::detach).collect());
-                        let mut numbers = StepNumbers { step: steps[at].cast(dtype), lr, weight_decay, numbers: &before, device: &device };
+                        let step = steps[at].cast(dtype);
+                        let mut numbers = StepNumbers { step, lr, weight_decay, numbers: &before, missed, device: &device };
                         if missed > 0 {
                             numbers.step = &numbers.step - numbers.number(missed as f64);
                         }
                         scalars.push((key, rule.scalars(&numbers)));
-                        if let Some(kept) = kept {
+                        // What is kept is that of the parameters that have missed none: each of them takes part in every step.
+                        if let Some(kept) = kept.filter(|_| missed == 0) {
                             for ((old, now), new) in kept.values.iter().zip(&before).zip(rule.next_numbers(&numbers)) {
                                 // What stays costs no launch.
                                 if new.same(now) {

@@ -53,6 +53,10 @@ impl Rule for AnyRule {
         self.0.numbers()
     }
 
+    fn counts_own_steps(&self) -> bool {
+        self.0.counts_own_steps()
+    }
+
     fn next_numbers(&self, step: &StepNumbers<'_>) -> Vec<Tensor> {
         self.0.next_numbers(step)
     }

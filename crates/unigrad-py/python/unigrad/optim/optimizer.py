@@ -45,6 +45,16 @@ def _plain(name, value, default):
 _LISTS, _VECTORS = ("old_dirs", "old_stps", "ro"), ("d", "prev_flat_grad")
 
 
+def _mu_product(group, steps):
+    """NAdam's product of first betas after so many steps, with settings that were the same in all of them."""
+    product = 1.0
+    for step in range(1, steps + 1):
+        product *= group["betas"][0] * (1 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
+        if product == 0:
+            break
+    return product
+
+
 def _memory(tensors, steps):
     """The memory of L-BFGS in PyTorch's form: the state of the first parameter."""
     own = {"step": tensor(float(steps)), "n_iter": tensors["n_iter"].item(), "func_evals": tensors["func_evals"].item(), "H_diag": tensors["h_diag"]}
@@ -420,9 +430,12 @@ class Optimizer:
                 ends.append((ends[-1] if ends else 0) + len(group["params"]))
             for name, value in extra.items():
                 _, at, *_, own = name.split(".")
-                for number in range(ends[int(at)] - len(self.param_groups[int(at)]["params"]), ends[int(at)]):
+                group = self.param_groups[int(at)]
+                for number in range(ends[int(at)] - len(group["params"]), ends[int(at)]):
                     if number in state:
-                        state[number][own] = value
+                        # What is kept is that of the parameters that have missed no step.
+                        is_late = own == "mu_product" and missed and missed[number]
+                        state[number][own] = tensor(_mu_product(group, steps - missed[number])).cast(value.dtype) if is_late else value
         else:
             state = {}
         made = {"state": state, "param_groups": self._numbered_groups()}
@@ -498,10 +511,12 @@ class Optimizer:
             # What this library keeps once for a group PyTorch keeps for each parameter.
             kind, _, rest = name.partition(".")
             if kind == "number" and name not in given:
-                start = sum(len(group["params"]) for group in self.param_groups[: int(rest.split(".")[0])])
-                found = [state[number][rest.split(".")[-1]] for number in order[start:] if rest.split(".")[-1] in state.get(number, {})]
-                if found:
-                    given[name] = found[0]
+                group, own = int(rest.split(".")[0]), rest.split(".")[-1]
+                start = sum(len(one["params"]) for one in self.param_groups[:group])
+                places = [at for at in range(start, start + len(self.param_groups[group]["params"])) if own in state.get(order[at], {})]
+                if places:
+                    # That of a parameter that has taken part in the most steps.
+                    given[name] = state[order[max(places, key=lambda at: steps.get(at, 0))]][own]
         for name, own in tensors.items():
             if name not in given:
                 at = int(name.split(".")[1]) if name.startswith("state.") else None
