@@ -5,7 +5,7 @@
 //! shares of a gradient are summed in a fixed order.
 //! Never: visits what no gradient can reach. What each op does to a gradient stands beside the op, in [`crate::ops`].
 
-use crate::{Error, ErrorKind, Expr, Inputs, NodeId, NodeIndex, Op, VariableId};
+use crate::{Error, ErrorKind, Expr, Inputs, NodeId, NodeIndex, Op, VariableId, hooks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -115,6 +115,17 @@ struct Arrived {
     own: Option<Expr>,
     /// At the parts of a loop, each once: they are differentiated together.
     parts: Vec<(usize, Expr)>,
+}
+
+impl Arrived {
+    /// Through the hooks of the node, where all of its gradient has arrived.
+    #[track_caller]
+    fn pass(&mut self, node: &Expr) -> Result<(), Error> {
+        if let Some(dy) = self.own.take() {
+            self.own = Some(hooks::hooked(node, dy)?);
+        }
+        Ok(())
+    }
 }
 
 /// Gradients that have arrived so far, by node; the greatest id first.
@@ -280,8 +291,13 @@ fn collect(outputs: &[(Expr, Expr)], wrt: &[Expr], as_leaves: bool) -> Result<Ve
     for (output, dy) in outputs.iter().filter(|(output, _)| reaching.nodes.contains(&output.id())) {
         pending.add(output.clone(), dy.clone());
     }
-    while let Some((node, arrived)) = pending.pop() {
+    let has_hooks = hooks::are_there();
+    while let Some((node, mut arrived)) = pending.pop() {
         let target = Target::of(&node);
+        // As a leaf a node has no hooks: those that it has are called by the pass around.
+        if has_hooks && !(as_leaves && wanted.contains(&target)) {
+            arrived.pass(&node)?;
+        }
         if let (true, Some(dy)) = (wanted.contains(&target), &arrived.own) {
             let sum = found.get(&target).map_or_else(|| dy.clone(), |old| old.add(dy));
             found.insert(target, sum);
@@ -344,7 +360,15 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
     if output.needs_grad() {
         pending.add(output.clone(), dy.clone());
     }
-    while let Some((node, arrived)) = pending.pop() {
+    let has_hooks = hooks::are_there();
+    let mut kept = Vec::new();
+    while let Some((node, mut arrived)) = pending.pop() {
+        if has_hooks {
+            arrived.pass(&node)?;
+            if let (Some(dy), Some(old)) = (&arrived.own, hooks::kept_gradient(&node)) {
+                kept.push((node.clone(), old.map_or_else(|| dy.clone(), |old| old.add(dy))));
+            }
+        }
         if let (Op::Variable(id), Some(dy)) = (node.op(), &arrived.own) {
             let sum = match found.remove(id) {
                 Some(old) => old.add(dy),
@@ -356,6 +380,10 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
         check(&node)?;
         pending.send(&node, &arrived, &|input| input.needs_grad() && input.dtype().is_float()).map_err(&begun_here)?;
         visited.push(node);
+    }
+    // All or none: only a pass that has come to its end leaves gradients.
+    for (node, gradient) in kept {
+        hooks::set_kept_gradient(&node, Some(gradient));
     }
     if consume {
         for node in &visited {

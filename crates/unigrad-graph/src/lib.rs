@@ -14,6 +14,7 @@ mod claim;
 mod composite;
 mod dims;
 mod error;
+mod hooks;
 mod index;
 mod loops;
 mod node;
@@ -31,6 +32,7 @@ pub use claim::Claim;
 pub use composite::{Composite, Recorded};
 pub use dims::{AxisNames, Dim, Factor, Names, Sum, factors, is_plain, merged};
 pub use error::{Error, ErrorKind};
+pub use hooks::{GradientFunction, HookId, add_hook, keep_gradient, kept_gradient, remove_hook, set_kept_gradient};
 pub use index::NodeIndex;
 pub use loops::{Given, Loop, Taken};
 pub use node::{

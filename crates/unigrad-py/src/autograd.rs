@@ -2,7 +2,9 @@
 
 use crate::{
     arguments::{of_argument, tensors},
+    callback::{Argument, Callback, maybe_tensor},
     error::OrRaise,
+    exit::Release,
     origin::here,
     tensor::{PyTensor, checked},
 };
@@ -64,6 +66,80 @@ pub(crate) fn grad<'py>(
     }
     let results = sums.into_iter().map(|sum| sum.map(|sum| Py::new(py, checked(py, sum)?)).transpose()).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, results)
+}
+
+/// A hook that `register_hook` has added to a tensor: `remove()` takes it away, as the end of a `with` does.
+///
+/// >>> import unigrad
+/// >>> x = unigrad.ones(2, requires_grad=True)
+/// >>> with x.register_hook(lambda dy: dy * 2):
+/// ...     x.sum().backward()
+/// >>> x.grad.tolist()
+/// [2.0, 2.0]
+#[pyclass(name = "GradientHook", module = "unigrad", frozen)]
+pub(crate) struct PyGradientHook(unigrad::tensor::GradientHook);
+
+#[pymethods]
+impl PyGradientHook {
+    /// Takes the hook away; nothing if that was done.
+    fn remove(&self, py: Python<'_>) {
+        // What the hook holds may end with it, and wait for others.
+        py.released(|| self.0.remove());
+    }
+
+    fn __enter__(slf: Bound<'_, PyGradientHook>) -> Bound<'_, PyGradientHook> {
+        slf
+    }
+
+    #[pyo3(signature = (*_raised))]
+    fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) {
+        self.remove(py);
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// From now on each pass calls `hook` with the gradient that arrives at this tensor, all of it, and goes on with what the hook gives; with `None` it goes
+    /// on with the gradient as it is. Hooks are called in the order in which they came. Returns a `GradientHook`, whose `remove()` takes the hook away.
+    ///
+    /// >>> import unigrad
+    /// >>> x = unigrad.ones(2, requires_grad=True)
+    /// >>> hook = x.register_hook(lambda dy: dy.clamp(-1, 1))
+    /// >>> (x * 3).sum().backward()
+    /// >>> x.grad.tolist()
+    /// [1.0, 1.0]
+    fn register_hook(&self, py: Python<'_>, hook: &Bound<'_, PyAny>) -> PyResult<PyGradientHook> {
+        let callback = of_argument(py, "hook", Callback::new(hook, "the gradient's hook"))?;
+        let _here = here(py);
+        let hook = self.tensor().register_hook(move |dy| {
+            let given = callback.call(&[Argument::Tensor(dy)], maybe_tensor);
+            given.map_or_else(|invalid| invalid, |given| given.unwrap_or_else(|| dy.clone()))
+        });
+        hook.map(PyGradientHook).or_raise(py)
+    }
+
+    /// From now on backward passes leave this tensor's gradient in `grad`, as they do with leaves'.
+    ///
+    /// >>> import unigrad
+    /// >>> y = unigrad.ones(2, requires_grad=True) * 3
+    /// >>> y.retain_grad()
+    /// >>> (y * y).sum().backward()
+    /// >>> y.grad.tolist()
+    /// [6.0, 6.0]
+    fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
+        let _here = here(py);
+        self.tensor().retain_grad().or_raise(py)
+    }
+
+    /// Whether `retain_grad` was called, of a tensor that is no leaf.
+    ///
+    /// >>> import unigrad
+    /// >>> (unigrad.ones(2, requires_grad=True) * 3).retains_grad
+    /// False
+    #[getter]
+    fn retains_grad(&self) -> bool {
+        !self.tensor().is_variable() && self.tensor().retains_grad()
+    }
 }
 
 /// Whether what is computed now keeps a way for gradients.

@@ -51,6 +51,7 @@ RESULTS = {
     **{f"Tensor.{name}": "_Pair" for name in "sort topk kthvalue cummax cummin mode".split()},
     "Tensor.aminmax": "_MinMax",
     "Tensor.rsub": "Tensor",
+    "Tensor.grad_fn": "Any",
     "Tensor.split": "builtins.tuple[Tensor, ...]",
     "Tensor.tensor_split": "builtins.tuple[Tensor, ...]",
     "grad": "builtins.tuple[Tensor, ...]",

@@ -449,14 +449,33 @@ impl Tensor {
         self.with_variable(|variable| variable.version.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
-    /// The gradient that backward passes have accumulated; only variables have one.
+    /// The gradient that backward passes have accumulated; only variables have one, and tensors with [`Tensor::retain_grad`].
     pub fn grad(&self) -> Option<Tensor> {
-        self.with_variable(|variable| variable.grad.lock().unwrap_or_else(PoisonError::into_inner).clone()).flatten()
+        match self.with_variable(|variable| variable.grad.lock().unwrap_or_else(PoisonError::into_inner).clone()) {
+            Some(grad) => grad,
+            None => unigrad_graph::kept_gradient(&self.expr()).flatten().map(Tensor::from_expr),
+        }
     }
 
-    /// Replaces the accumulated gradient.
+    /// Replaces the accumulated gradient, where there may be one.
     pub fn set_grad(&self, grad: Option<Tensor>) {
-        self.with_variable(|variable| *variable.grad.lock().unwrap_or_else(PoisonError::into_inner) = grad);
+        if self.is_variable() {
+            self.with_variable(|variable| *variable.grad.lock().unwrap_or_else(PoisonError::into_inner) = grad);
+        } else {
+            unigrad_graph::set_kept_gradient(&self.expr(), grad.map(|grad| grad.expr()));
+        }
+    }
+
+    /// Whether gradients are left with it: a variable, or a tensor with [`Tensor::retain_grad`].
+    pub fn retains_grad(&self) -> bool {
+        self.is_variable() || unigrad_graph::kept_gradient(&self.expr()).is_some()
+    }
+
+    /// How to ask whether this variable is still there; `None` for what is none.
+    pub(crate) fn variable_is_alive(&self) -> Option<Box<dyn Fn() -> bool + Send + Sync>> {
+        let inner = self.cell().filter(|inner| inner.variable.is_some())?;
+        let inner = Arc::downgrade(&inner);
+        Some(Box::new(move || inner.strong_count() > 0))
     }
 
     /// Forgets the accumulated gradient.

@@ -21,6 +21,9 @@ fn random_calls() {
 /// Methods that make no tensor from tensors: reads, and what a tensor says of itself.
 const OTHERS: &[&str] = &[
     "from_expr",
+    "register_hook",
+    "retain_grad",
+    "retains_grad",
     "expr",
     "error",
     "is_invalid",

@@ -115,6 +115,7 @@ def _by_name(name, method):
 
 # Every method is a function as well: `unigrad.exp(x)` is `x.exp()`. What a tensor and this module have both is the module's.
 _OWN = {"backward", "item", "tolist", "numpy", "tobytes", "realize", "to", "cpu", "copy_", "requires_grad_", "size", "dim", "numel", "cast"}
+_OWN |= {"data_ptr", "register_hook", "retain_grad", "stride", "type"}
 for _name in dir(Tensor):
     _method = getattr(Tensor, _name)
     if not _name.startswith("_") and callable(_method) and _name not in _OWN and _name not in globals():

@@ -41,6 +41,7 @@ from ._errors import FileError as FileError
 from ._errors import FormatError as FormatError
 from ._unigrad import Fp8Recipe as Fp8Recipe
 from ._unigrad import Generator as Generator
+from ._unigrad import GradientHook as GradientHook
 from ._unigrad import Held as Held
 from ._errors import InternalError as InternalError
 from ._errors import LaunchError as LaunchError

@@ -438,6 +438,29 @@ class Generator:
         Uniform from `low` to below `high`.
         """
 
+class GradientHook:
+    """
+    A hook that `register_hook` has added to a tensor: `remove()` takes it away, as the end of a `with` does.
+
+    >>> import unigrad
+    >>> x = unigrad.ones(2, requires_grad=True)
+    >>> with x.register_hook(lambda dy: dy * 2):
+    ...     x.sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 2.0]
+    """
+
+    def __enter__(self, /) -> GradientHook:
+        ...
+
+    def __exit__(self, /, *_raised: Any) -> None:
+        ...
+
+    def remove(self, /) -> None:
+        """
+        Takes the hook away; nothing if that was done.
+        """
+
 class Held:
     """
     What keeps memory alive, as an object of Python: so that a thread without the interpreter, which may hold a lock of ours, never has to wait for it.
@@ -2022,6 +2045,17 @@ class Tensor:
     def grad(self, /, grad: Tensor | None) -> None:
         ...
 
+    @property
+    def grad_fn(self, /) -> Any:
+        """
+        What computed the tensor, for gradients: an `autograd.Node`, whose `name()` is that of its last op. `None` of a leaf, and where no gradient flows.
+
+        >>> import unigrad
+        >>> x = unigrad.ones(2, requires_grad=True)
+        >>> x.grad_fn, x.exp().grad_fn
+        (None, <ExpBackward0>)
+        """
+
     def grid_sample(self, /, grid: Tensor, *, mode: builtins.str | None=None, padding: builtins.str | None=None, align_corners: builtins.bool | None=None) -> Tensor:
         """
         Samples of `[n, c, h, w]` at the places of a grid `[n, out.., 2]`, which holds `(x, y)` between -1 and 1: `[n, c, out..]`. Or of
@@ -3227,6 +3261,19 @@ class Tensor:
         tensor([2.0000, 0.5000])
         """
 
+    def register_hook(self, /, hook: Any) -> GradientHook:
+        """
+        From now on each pass calls `hook` with the gradient that arrives at this tensor, all of it, and goes on with what the hook gives; with `None` it goes
+        on with the gradient as it is. Hooks are called in the order in which they came. Returns a `GradientHook`, whose `remove()` takes the hook away.
+
+        >>> import unigrad
+        >>> x = unigrad.ones(2, requires_grad=True)
+        >>> hook = x.register_hook(lambda dy: dy.clamp(-1, 1))
+        >>> (x * 3).sum().backward()
+        >>> x.grad.tolist()
+        [1.0, 1.0]
+        """
+
     def relu(self, /) -> Tensor:
         """
         `max(x, 0)`; NaN stays NaN; the gradient at 0 is 0.
@@ -3312,6 +3359,28 @@ class Tensor:
         >>> import unigrad
         >>> unigrad.tensor([[0.0, 1.0, 2.0]]).reshape_as(unigrad.tensor([1.0, 0.0, 2.0]))
         tensor([0., 1., 2.])
+        """
+
+    def retain_grad(self, /) -> None:
+        """
+        From now on backward passes leave this tensor's gradient in `grad`, as they do with leaves'.
+
+        >>> import unigrad
+        >>> y = unigrad.ones(2, requires_grad=True) * 3
+        >>> y.retain_grad()
+        >>> (y * y).sum().backward()
+        >>> y.grad.tolist()
+        [6.0, 6.0]
+        """
+
+    @property
+    def retains_grad(self, /) -> builtins.bool:
+        """
+        Whether `retain_grad` was called, of a tensor that is no leaf.
+
+        >>> import unigrad
+        >>> (unigrad.ones(2, requires_grad=True) * 3).retains_grad
+        False
         """
 
     def rms_norm(self, /, weight: Tensor | None=None, eps: builtins.float | builtins.int=1e-06) -> Tensor:

@@ -21,7 +21,7 @@ from . import _tree, _unigrad
 from ._unigrad import NoGrad, Tensor, grad
 from ._unigrad import zeros as _zeros
 
-__all__ = ["CustomFunction", "Function", "FunctionContext", "checkpoint", "custom_function", "grad"]
+__all__ = ["CustomFunction", "Function", "FunctionContext", "Node", "checkpoint", "custom_function", "grad"]
 
 
 def _zeros_like(x):
@@ -155,6 +155,27 @@ class Function:
         if isinstance(results, Tensor):
             return results.detach() if id(raw[0]) in fixed else results
         return tuple(result.detach() if id(own) in fixed else result for own, result in zip(raw, results))
+
+
+class Node:
+    """What computed a tensor, as ``Tensor.grad_fn`` gives it.
+
+    >>> import unigrad as ug
+    >>> (ug.ones(2, requires_grad=True) * 2).grad_fn.name()
+    'MulBackward0'
+    """
+
+    def __init__(self, op):
+        if not isinstance(op, str):
+            raise TypeError(f"argument 'op': a name is wanted, not {type(op).__name__}")
+        self._op = op
+
+    def name(self):
+        """The name of the tensor's last op: ``MulBackward0`` of ``mul``. What the package composes of others has the last one's."""
+        return "".join(word.capitalize() for word in self._op.split("_")) + "Backward0"
+
+    def __repr__(self):
+        return f"<{self.name()}>"
 
 
 class CustomFunction:

@@ -77,6 +77,17 @@ class Function:
     def apply(cls, *args: Any) -> Any:
         """What the function gives for arguments: tensors, and values of any other kind."""
         ...
+class Node:
+    """What computed a tensor, as ``Tensor.grad_fn`` gives it.
+
+    >>> import unigrad as ug
+    >>> (ug.ones(2, requires_grad=True) * 2).grad_fn.name()
+    'MulBackward0'"""
+    def __init__(self, op: Any) -> None: ...
+    def name(self) -> Any:
+        """The name of the tensor's last op: ``MulBackward0`` of ``mul``. What the package composes of others has the last one's."""
+        ...
+    def __repr__(self) -> builtins.str: ...
 class CustomFunction:
     """See :func:`custom_function`.
 

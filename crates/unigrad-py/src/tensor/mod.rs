@@ -149,6 +149,20 @@ impl PyTensor {
         self.0.device().map(PyDevice).or_raise(py)
     }
 
+    /// What computed the tensor, for gradients: an `autograd.Node`, whose `name()` is that of its last op. `None` of a leaf, and where no gradient flows.
+    ///
+    /// >>> import unigrad
+    /// >>> x = unigrad.ones(2, requires_grad=True)
+    /// >>> x.grad_fn, x.exp().grad_fn
+    /// (None, <ExpBackward0>)
+    #[getter]
+    fn grad_fn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.0.is_variable() || !self.0.needs_grad() {
+            return Ok(None);
+        }
+        py.import("unigrad.autograd")?.getattr("Node")?.call1((self.0.expr().op().name(),)).map(Some)
+    }
+
     /// The number of axes.
     ///
     /// >>> import unigrad
