@@ -161,6 +161,9 @@ fn elements<T: Element>(bytes: &[u8], count: usize) -> Result<Vec<T>> {
 const EDGE: usize = 3;
 const LONG: usize = 1000;
 
+/// Columns of a line.
+const LINE: usize = 80;
+
 /// What printing shows of a tensor.
 struct Shown {
     shape: Vec<usize>,
@@ -172,30 +175,40 @@ struct Shown {
 }
 
 impl Shown {
-    fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, at: usize) -> fmt::Result {
-        let Some(&size) = self.shape.get(axis) else {
-            let text = self.values.get(at).map_or("", String::as_str);
-            return write!(f, "{text:>width$}", width = self.width);
-        };
+    fn value(&self, at: usize) -> String {
+        format!("{:>width$}", self.values.get(at).map_or("", String::as_str), width = self.width)
+    }
+
+    /// The elements from position `at` on along `axis`, whose bracket is at column `column`.
+    fn write(&self, f: &mut fmt::Formatter<'_>, axis: usize, at: usize, column: usize) -> fmt::Result {
+        let Some(&size) = self.shape.get(axis) else { return f.write_str(&self.value(at)) };
         let inner = &self.shape[axis + 1..];
         let stride: usize = inner.iter().product();
-        write!(f, "[")?;
-        let mut i = 0;
-        while i < size {
-            if i > 0 && inner.is_empty() {
-                write!(f, ", ")?;
-            } else if i > 0 {
-                write!(f, ",{}{:indent$}", "\n".repeat(inner.len()), "", indent = axis + 1)?;
+        let left_out = self.long && size > 2 * EDGE;
+        let per_line = (LINE.saturating_sub(column) / (self.width + 2)).max(1);
+        let shown = if left_out { (0..EDGE).chain(size - EDGE..size).collect::<Vec<usize>>() } else { (0..size).collect() };
+        f.write_str("[")?;
+        // Where the middle is left out, three dots stand as one more.
+        let mut place = 0;
+        let mut separate = |f: &mut fmt::Formatter<'_>| {
+            if place > 0 {
+                f.write_str(",")?;
+                let breaks = if inner.is_empty() { usize::from(place % per_line == 0) } else { inner.len() };
+                let spaces = if breaks == 0 { 1 } else { column + 1 };
+                write!(f, "{}{}", "\n".repeat(breaks), " ".repeat(spaces))?;
             }
-            if self.long && size > 2 * EDGE && i == EDGE {
-                write!(f, "...")?;
-                i = size - EDGE;
-                continue;
+            place += 1;
+            Ok(())
+        };
+        for i in shown {
+            if left_out && i == size - EDGE {
+                separate(f)?;
+                f.write_str(if inner.is_empty() { " ..." } else { "..." })?;
             }
-            self.write(f, axis + 1, at + i * stride)?;
-            i += 1;
+            separate(f)?;
+            self.write(f, axis + 1, at + i * stride, column + 1)?;
         }
-        write!(f, "]")
+        f.write_str("]")
     }
 }
 
@@ -222,50 +235,69 @@ impl Read {
         }
     }
 
-    /// The elements at these positions, as text.
-    fn texts(&self, kept: &[usize], dtype: DType) -> Vec<String> {
-        match self {
-            Read::Floats(values) => texts(&kept.iter().map(|at| values[*at]).collect::<Vec<_>>(), dtype),
+    /// The elements at these positions, as text, and how wide each is shown.
+    fn texts(&self, kept: &[usize], dtype: DType) -> (Vec<String>, usize) {
+        let texts: Vec<String> = match self {
+            Read::Floats(values) if dtype == DType::Bool => kept.iter().map(|at| (values[*at] != 0.0).to_string()).collect(),
+            Read::Floats(values) => return floats(&kept.iter().map(|at| values[*at]).collect::<Vec<_>>()),
             Read::Signed(values) => kept.iter().map(|at| values[*at].to_string()).collect(),
             Read::Unsigned(values) => kept.iter().map(|at| values[*at].to_string()).collect(),
-        }
+        };
+        let width = texts.iter().map(String::len).max().unwrap_or(0);
+        (texts, width)
     }
 }
 
-fn texts(values: &[f64], dtype: DType) -> Vec<String> {
-    if dtype == DType::Bool {
-        return values.iter().map(|value| (*value != 0.0).to_string()).collect();
-    }
-    let finite: Vec<f64> = values.iter().filter(|x| x.is_finite() && **x != 0.0).map(|x| x.abs()).collect();
-    let (least, most) = finite.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), x| (least.min(*x), most.max(*x)));
-    let whole = finite.iter().all(|x| x.fract() == 0.0);
-    let scientific = most >= 1e8 || (least < 1e-4 && most > 0.0) || (least > 0.0 && most / least > 1e6 && most > 0.0);
+/// Floats by PyTorch's rule: all with a point, four digits or an exponent. What is finite and not 0 says which, and how wide they are.
+fn floats(values: &[f64]) -> (Vec<String>, usize) {
+    let counts = |x: &f64| x.is_finite() && *x != 0.0;
+    let sizes = || values.iter().filter(|x| counts(x)).map(|x| x.abs());
+    let (least, most) = sizes().fold((f64::INFINITY, 0.0_f64), |(least, most), x| (least.min(x), most.max(x)));
+    let whole = sizes().all(|x| x.fract() == 0.0);
+    let scientific = most > 0.0 && (most / least > 1000.0 || most > 1e8 || least < 1e-4);
     let one = |x: &f64| match () {
-        () if !x.is_finite() => format!("{x}").to_lowercase(),
-        () if scientific => format!("{x:.4e}"),
+        () if !x.is_finite() => x.to_string().to_lowercase(),
+        () if scientific => exponential(*x),
         () if whole => format!("{x:.0}."),
         () => format!("{x:.4}"),
     };
-    values.iter().map(one).collect()
+    let texts: Vec<String> = values.iter().map(one).collect();
+    let width = texts.iter().zip(values).filter(|(_, x)| counts(x)).map(|(text, _)| text.len()).max().unwrap_or(1);
+    (texts, width)
+}
+
+/// `1.5000e+10`: four digits, and an exponent with a sign and two digits or more.
+fn exponential(x: f64) -> String {
+    let text = format!("{x:.4e}");
+    match text.split_once('e') {
+        Some((digits, exponent)) => match exponent.strip_prefix('-') {
+            Some(exponent) => format!("{digits}e-{exponent:0>2}"),
+            None => format!("{digits}e+{exponent:0>2}"),
+        },
+        None => text,
+    }
 }
 
 impl fmt::Display for Tensor {
-    /// Evaluates, and shows values as NumPy does; an error is shown as its text.
+    /// Evaluates, and shows values as PyTorch does, in lines of 80 columns; an error is shown as its text. `{:7}` is for text that begins at
+    /// column 7.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let expr = self.expr();
         let values = match Read::of(self, expr.dtype()) {
             Ok(values) => values,
             Err(error) => return write!(f, "{error}"),
         };
+        if values.len() == 0 {
+            return f.write_str("[]");
+        }
         let long = values.len() > LONG;
         let kept: Vec<usize> = if long { kept_positions(expr.shape()) } else { (0..values.len()).collect() };
-        let few = values.texts(&kept, expr.dtype());
-        let width = few.iter().map(String::len).max().unwrap_or(0);
+        let (few, width) = values.texts(&kept, expr.dtype());
         let mut texts = vec![String::new(); values.len()];
         for (at, text) in kept.into_iter().zip(few) {
             texts[at] = text;
         }
-        Shown { shape: expr.shape().to_vec(), values: texts, width, long }.write(f, 0, 0)
+        Shown { shape: expr.shape().to_vec(), values: texts, width, long }.write(f, 0, 0, f.width().unwrap_or(0))
     }
 }
 

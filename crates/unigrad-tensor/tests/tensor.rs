@@ -293,7 +293,14 @@ fn printing() {
     assert_eq!(t([u64::MAX]).to_string(), "[18446744073709551615]");
     assert_eq!(t([true]).to_string(), "[true]");
     assert_eq!(t(2.0f32).to_string(), "2.");
-    assert_eq!(ramp(&[2000]).to_string(), "[   0.,    1.,    2., ..., 1997., 1998., 1999.]");
+    assert_eq!(ramp(&[2000]).to_string(), "[0.0000e+00, 1.0000e+00, 2.0000e+00,  ..., 1.9970e+03, 1.9980e+03,\n 1.9990e+03]");
+    assert_eq!(t([1e8f64, -1e-10, 0.0]).to_string(), "[ 1.0000e+08, -1.0000e-10,  0.0000e+00]");
+    assert_eq!(t([f32::NAN, f32::NEG_INFINITY, 0.5]).to_string(), "[   nan,   -inf, 0.5000]");
+    // Lines of 80 columns, from the column that the text begins at.
+    let (short, long) = (Tensor::range(30, DType::I64, &cpu()).to_string(), format!("{:60}", ramp(&[6])));
+    assert_eq!(short.lines().map(str::len).collect::<Vec<_>>(), [80, 40]);
+    assert_eq!(long, format!("[0., 1., 2., 3., 4.,\n{}5.]", " ".repeat(61)));
+    assert_eq!(ramp(&[0, 3]).to_string(), "[]");
     let bad = ramp(&[2]) + ramp(&[3]);
     assert!(bad.to_string().contains("do not broadcast"), "{bad}");
 }

@@ -1521,7 +1521,7 @@ class Tensor:
 
         >>> import unigrad
         >>> unigrad.tensor([-1.0, 0.0, 2.0]).cross(unigrad.tensor([1.0, 0.0, 2.0]))
-        tensor([ 0.,  4., -0.])
+        tensor([0., 4., -0.])
         """
 
     def cross_entropy(self, /, target: Tensor, weight: Tensor | None=None, *, ignore_index: builtins.int=..., reduction: builtins.str='mean', label_smoothing: builtins.float | builtins.int=0.0) -> Tensor:
@@ -3613,7 +3613,7 @@ class Tensor:
 
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).sinc()
-        tensor([6.3662e-1, 2.7828e-8])
+        tensor([6.3662e-01, 2.7828e-08])
         """
 
     def sinh(self, /) -> Tensor:

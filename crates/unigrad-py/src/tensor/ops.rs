@@ -445,7 +445,7 @@ impl PyTensor {
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([-1.0, 0.0, 2.0]).cross(unigrad.tensor([1.0, 0.0, 2.0]))
-    /// tensor([ 0.,  4., -0.])
+    /// tensor([0., 4., -0.])
     #[pyo3(signature = (other, dim=None, *, axis=None))]
     fn cross(&self, py: Python<'_>, other: &PyTensor, dim: Option<isize>, axis: Option<isize>) -> PyResult<PyTensor> {
         let dim = dim_or_axis(dim, axis)?.unwrap_or(-1);
@@ -1935,7 +1935,7 @@ impl PyTensor {
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).sinc()
-    /// tensor([6.3662e-1, 2.7828e-8])
+    /// tensor([6.3662e-01, 2.7828e-08])
     fn sinc(&self, py: Python<'_>) -> PyResult<PyTensor> {
         made(py, || self.tensor().sinc())
     }

@@ -6,6 +6,9 @@ use crate::exit::Release;
 use pyo3::{exceptions::PyTypeError, prelude::*};
 use unigrad::tensor::DType;
 
+/// Columns of a line.
+const LINE: usize = 80;
+
 /// Dtypes that numbers of Python have by themselves: they need not be named.
 fn is_plain(dtype: DType) -> bool {
     matches!(dtype, DType::F32 | DType::I64 | DType::Bool)
@@ -16,23 +19,37 @@ impl PyTensor {
     fn __repr__(&self, py: Python<'_>) -> String {
         const HEAD: &str = "tensor(";
         let x = self.tensor();
-        let values = py.released(|| x.to_string());
+        let values = py.released(|| format!("{x:width$}", width = HEAD.len()));
         // Truth values as Python writes them.
         let values = if x.dtype() == DType::Bool { values.replace("true", "True").replace("false", "False") } else { values };
-        let mut text = format!("{HEAD}{}", values.replace('\n', &format!("\n{}", " ".repeat(HEAD.len()))));
-        if x.numel() == 0 && x.rank() != 1 {
-            text.push_str(&format!(", size={:?}", x.shape()));
-        }
-        if !is_plain(x.dtype()) || (x.numel() == 0 && x.dtype() != DType::F32) {
-            text.push_str(&format!(", dtype=unigrad.{}", name_of(x.dtype())));
-        }
+        let mut said = Vec::new();
         if let Ok(device) = x.device()
             && device.backend() != "cpu"
         {
-            text.push_str(&format!(", device='{device}'"));
+            said.push(format!("device='{device}'"));
         }
-        if self.tensor().needs_grad() {
-            text.push_str(", requires_grad=True");
+        if x.numel() == 0 && x.rank() != 1 {
+            let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
+            said.push(format!("size=({})", sizes.join(", ")));
+        }
+        if !is_plain(x.dtype()) || (x.numel() == 0 && x.dtype() != DType::F32) {
+            said.push(format!("dtype=unigrad.{}", name_of(x.dtype())));
+        }
+        if x.needs_grad() {
+            said.push("requires_grad=True".to_owned());
+        }
+        let mut text = format!("{HEAD}{values}");
+        // As PyTorch counts: two more for what separates.
+        let mut column = text.len() - text.rfind('\n').map_or(0, |at| at + 1) + 2;
+        for part in said {
+            if column + part.len() + 2 > LINE {
+                text.push_str(&format!(",\n{}", " ".repeat(HEAD.len())));
+                column = HEAD.len() + part.len();
+            } else {
+                text.push_str(", ");
+                column += part.len() + 2;
+            }
+            text.push_str(&part);
         }
         text + ")"
     }
