@@ -426,6 +426,7 @@ binary!(
 
 impl Tensor {
     /// Power. Small integers and ½ as a Rust number become multiplications and square roots; any other exponent is a run-time value.
+    /// Integers to a negative whole number are an error: their powers are no integers.
     ///
     /// With respect to a tensor as exponent the gradient is 0 where the base is 0 and the exponent is not negative. Where an exponent is 0, the
     /// mixed second derivative is `1 / base` (PyTorch: 0).
@@ -449,8 +450,12 @@ impl Tensor {
             Operand::Value(value) => promote_value(x.dtype(), *value),
             Operand::Tensor(other) => promote(&x, &other.expr()),
         };
-        let x = x.cast(dtype);
         let float = dtype.is_float();
+        if number < 0.0 && !float {
+            let help = "make the base a float, or use `float_power`";
+            return Tensor::fail(ErrorKind::Argument, "pow", format!("{} to the power of {number}", x.dtype()), help, &[self]);
+        }
+        let x = x.cast(dtype);
         Tensor::from_expr(match number {
             1.0 => x.identity(),
             2.0 => x.mul(&x),

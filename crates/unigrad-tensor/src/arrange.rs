@@ -114,11 +114,12 @@ impl Tensor {
         x
     }
 
-    /// The axes `sources`, in their order, to the places `targets`; the others keep theirs.
+    /// The axes `sources`, in their order, to the places `targets`; the others keep theirs. A tensor of rank 0 has none, but 0 and -1 may be named.
     #[track_caller]
     pub fn movedims(&self, sources: impl Ints, targets: impl Ints) -> Tensor {
         let e = self.expr();
-        let listed = |axes: Vec<i64>| axes.into_iter().map(|axis| resolve_axis(&e, "movedim", axis)).collect::<Result<Vec<usize>, Expr>>();
+        let one = |axis| resolve_in(&e, "movedim", axis, e.rank().max(1));
+        let listed = |axes: Vec<i64>| axes.into_iter().map(one).collect::<Result<Vec<usize>, Expr>>();
         let (sources, targets) = match (listed(sources.ints().into_vec()), listed(targets.ints().into_vec())) {
             (Ok(sources), Ok(targets)) => (sources, targets),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),

@@ -268,7 +268,7 @@ impl Tensor {
     }
 
     /// `start, start + step, …` below `end` (above, for a negative step). Of an integer dtype `start` and `step` are rounded toward 0 first, as in
-    /// PyTorch, and there are as many numbers as `start`, `end` and `step` as given say.
+    /// PyTorch, and there are as many numbers as `start`, `end` and `step` as given say. `F32` numbers are rounded once on the CPU.
     #[track_caller]
     pub fn arange(start: f64, end: f64, step: f64, dtype: DType, device: &Device) -> Tensor {
         let count = ((end - start) / step).ceil();
@@ -278,7 +278,12 @@ impl Tensor {
         }
         // As PyTorch's: integers step by integers, however many the numbers as given say that there are.
         let (start, step) = if dtype.is_float() { (start, step) } else { (start.trunc(), step.trunc()) };
-        Tensor::from_expr(ramp(count.max(0.0) as usize, start, step, dtype, device.id()))
+        let count = count.max(0.0);
+        // Whole numbers that `f32` holds are exact in it. Others are computed in `f64` and rounded once on the CPU, and in `f32` elsewhere, as in PyTorch:
+        // not all GPUs have `f64`.
+        let is_exact = start.fract() == 0.0 && step.fract() == 0.0 && (start.abs() + step.abs() * count) < (1_u64 << 24) as f64;
+        let wide = if dtype == DType::F32 && !is_exact && device.backend() == "cpu" { DType::F64 } else { dtype.compute() };
+        Tensor::from_expr(ramp(count as usize, start, step, wide, device.id()).cast(dtype))
     }
 
     /// `0, 1, …, n - 1`.
@@ -364,7 +369,7 @@ fn triangle(op: &str, rows: usize, columns: usize, diagonal: i64, lower: bool, d
 /// `start + i * step`, computed as wide as it matters.
 #[track_caller]
 fn ramp(count: usize, start: f64, step: f64, dtype: DType, device: u32) -> Expr {
-    let wide = if dtype.is_float() { dtype.compute() } else { DType::I64 };
+    let wide = if dtype.is_float() { dtype } else { DType::I64 };
     let index = Expr::iota(&[count], 0, wide, device);
     let scaled = if step == 1.0 { index } else { index.binary_const(unigrad_graph::BinaryOp::Mul, step) };
     let moved = if start == 0.0 { scaled } else { scaled.binary_const(unigrad_graph::BinaryOp::Add, start) };

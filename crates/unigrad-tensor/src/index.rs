@@ -651,8 +651,12 @@ impl Tensor {
     #[track_caller]
     pub fn topk(&self, k: usize, axis: isize, largest: bool) -> (Tensor, Tensor) {
         let x = self.expr();
-        if let Some(vector) = scalar_as_vector(&x, axis as i64).filter(|_| k == 1) {
-            let index = Tensor::from_expr(vector.topk(0, k, largest).reshape(&[]));
+        if let Some(vector) = scalar_as_vector(&x, axis as i64) {
+            // None of its one element is that element, as in PyTorch.
+            let index = Tensor::from_expr(vector.topk(0, k.max(1), largest).reshape(&[]));
+            if index.is_invalid() {
+                return (index.clone(), index);
+            }
             return (self.gather(axis, &index), index);
         }
         let index = match resolve_axis(&x, "topk", axis as i64) {

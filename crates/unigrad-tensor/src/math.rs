@@ -16,7 +16,7 @@ use unigrad_graph::{DType, ErrorKind, Expr, Literal};
 #[track_caller]
 fn aligned(op: &str, x: &Tensor, other: impl Into<Operand>, real: bool) -> Result<(Tensor, Tensor), Tensor> {
     let other = other.into();
-    let x = if real { x.float() } else { x.clone() };
+    // By their kinds first: an integer beside a half type is of that type, not of `f32`.
     let (a, b) = align(op, &x.expr(), &other, None).map_err(Tensor::from_expr)?;
     let (a, b) = (Tensor::from_expr(a), Tensor::from_expr(b));
     Ok(if real && !a.dtype().is_float() { (a.float(), b.float()) } else { (a, b) })

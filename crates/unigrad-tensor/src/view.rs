@@ -426,14 +426,24 @@ impl Tensor {
         parts
     }
 
-    /// At most `count` parts of equal size along an axis; the last one may be smaller.
+    /// At most `count` parts of equal size along an axis; the last one may be smaller. Of an axis without elements they are `count` empty ones, as in PyTorch.
     #[track_caller]
     pub fn chunk(&self, count: usize, axis: isize) -> Vec<Tensor> {
         if count == 0 {
             let message = format!("0 parts of axis {axis} of {:?}", self.shape());
             return vec![Tensor::fail(ErrorKind::Argument, "chunk", message, "ask for at least one part", &[self])];
         }
-        self.split(self.size(axis).div_ceil(count).max(1), axis)
+        let at = match self.part_axis("chunk", axis) {
+            Ok(at) => at,
+            Err(invalid) => return vec![invalid],
+        };
+        match self.shape().get(at) {
+            Some(0) => match self.too_many_parts("chunk", count) {
+                Some(invalid) => vec![invalid],
+                None => self.split_sizes(&vec![0; count], axis),
+            },
+            size => self.split(size.map_or(1, |size| size.div_ceil(count)), axis),
+        }
     }
 
     /// The axis along which a tensor is taken apart, or the invalid tensor that stands for all parts.

@@ -44,6 +44,74 @@ fn promotion_follows_the_page() {
     same(&(!&b & i.gt(0)), &[2], &[0.0, 1.0]);
 }
 
+/// As in PyTorch: the dtype of both, and a float only where neither is one.
+#[test]
+fn functions_of_two_numbers_keep_half_types() {
+    type Function = fn(&Tensor, &Tensor) -> Tensor;
+    let all: [Function; 8] = [
+        |a, b| a.hypot(b),
+        |a, b| a.copysign(b),
+        |a, b| a.xlogy(b),
+        |a, b| a.xlog1py(b),
+        |a, b| a.logaddexp(b),
+        |a, b| a.logaddexp2(b),
+        |a, b| a.nextafter(b),
+        |a, b| a.atan2(b),
+    ];
+    for half in [DType::F16, DType::BF16, DType::F64] {
+        let x = t([1.5f32, 2.0]).cast(half);
+        for other in [t([1i64, 2]), t([true, false]), t(3i32), t([1u8, 2])] {
+            for function in all {
+                assert_eq!((function(&x, &other).dtype(), function(&other, &x).dtype()), (half, half));
+            }
+        }
+    }
+    for function in all {
+        assert_eq!(function(&t([1i64]), &t([2i32])).dtype(), DType::F32);
+    }
+    same(&t([3i64]).hypot(t([4.0f32]).cast(DType::F16)), &[1], &[5.0]);
+}
+
+#[test]
+fn integers_have_no_negative_powers() {
+    for bad in [t([2i64]).pow(-1), t([true]).pow(-2), t([2u8]).pow(-1_i64)] {
+        let error = bad.to_f64_vec().unwrap_err().to_string();
+        assert!(error.contains("to the power of -"), "{error}");
+    }
+    same(&t([2i64, 0, -1]).pow(t([-1i64, -1, -3])), &[3], &[0.0, 0.0, -1.0]);
+    same(&t([2i64]).pow(-1.0), &[1], &[0.5]);
+}
+
+#[test]
+fn ranges_are_rounded_once() {
+    for (start, end, step) in [(0.0, 1.0, 0.1), (-3.7, 20.0, 0.013), (16_777_216.0, 16_777_280.0, 3.0), (0.5, 9.0, 1.0), (5.0, -1.0, -1.0)]
+    {
+        let got = Tensor::arange(start, end, step, DType::F32, &cpu()).to_vec::<f32>().unwrap();
+        let want: Vec<f32> = (0..got.len()).map(|i| (start + step * i as f64) as f32).collect();
+        assert_eq!(got, want);
+    }
+}
+
+#[test]
+fn parts_and_axes_of_almost_nothing() {
+    let shapes = |parts: &[Tensor]| parts.iter().map(|part| part.dims().unwrap().to_vec()).collect::<Vec<_>>();
+    assert_eq!(shapes(&ramp(&[0]).chunk(3, 0)), vec![vec![0]; 3]);
+    assert_eq!(shapes(&ramp(&[2, 0]).chunk(2, -1)), vec![vec![2, 0]; 2]);
+    assert_eq!(shapes(&ramp(&[5]).chunk(3, 0)), [vec![2], vec![2], vec![1]]);
+    assert!(
+        ramp(&[2]).chunk(2, 1)[0].is_invalid() && ramp(&[0]).chunk(usize::MAX, 0)[0].is_invalid() && t(1.0f32).chunk(2, 0)[0].is_invalid()
+    );
+    let x = t(3.0f32);
+    for k in [0, 1] {
+        let (values, indices) = x.topk(k, -1, true);
+        same(&values, &[], &[3.0]);
+        same(&indices, &[], &[0.0]);
+    }
+    assert!(x.topk(2, 0, true).0.is_invalid() && x.topk(1, 1, true).0.is_invalid());
+    same(&x.movedims([0], [-1]), &[], &[3.0]);
+    assert!(x.movedims([1], [0]).is_invalid() && x.movedims([0, 0], [0, 0]).is_invalid());
+}
+
 #[test]
 fn indexing() {
     let x = ramp(&[3, 4, 5]);

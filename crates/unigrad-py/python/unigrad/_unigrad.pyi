@@ -2821,7 +2821,7 @@ class Tensor:
 
     def median(self, /, dim: builtins.int | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | None=None, keepdims: builtins.bool | None=None) -> Any:
         """
-        Median of all elements; along `dim` the lower median and where it is, `(values, indices)`.
+        Median of all elements, of none NaN; along `dim` the lower median and where it is, `(values, indices)`.
 
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).median()
@@ -3180,6 +3180,7 @@ class Tensor:
     def pow(self, /, exponent: Tensor | builtins.float | Buffer) -> Tensor:
         """
         Power. Small integers and ½ as a Rust number become multiplications and square roots; any other exponent is a run-time value.
+        Integers to a negative whole number are an error: their powers are no integers.
 
         With respect to a tensor as exponent the gradient is 0 where the base is 0 and the exponent is not negative. Where an exponent is 0, the
         mixed second derivative is `1 / base` (PyTorch: 0).

@@ -1691,6 +1691,7 @@ impl PyTensor {
     }
 
     /// Power. Small integers and ½ as a Rust number become multiplications and square roots; any other exponent is a run-time value.
+    /// Integers to a negative whole number are an error: their powers are no integers.
     ///
     /// With respect to a tensor as exponent the gradient is 0 where the base is 0 and the exponent is not negative. Where an exponent is 0, the
     /// mixed second derivative is `1 / base` (PyTorch: 0).

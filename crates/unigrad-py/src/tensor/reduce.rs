@@ -496,6 +496,8 @@ macro_rules! middles {
                 let (dim, keeps) = (dim_or_axis(dim, axis)?, kept(keepdim, keepdims)?);
                 let x = self.tensor();
                 match dim.or($default) {
+                    // The middle of nothing, as PyTorch's.
+                    None if x.numel() == 0 && x.dtype().is_float() => made(py, || x.sum(()) + f64::NAN)?.into_bound_py_any(py),
                     None => made(py, || x.flatten_all().$name($($k,)? 0).0)?.into_bound_py_any(py),
                     Some(dim) => along(py, stringify!($name), x, dim, keeps, || x.$name($($k,)? dim)),
                 }
@@ -504,7 +506,7 @@ macro_rules! middles {
     };
 }
 middles!(
-    /// Median of all elements; along `dim` the lower median and where it is, `(values, indices)`.
+    /// Median of all elements, of none NaN; along `dim` the lower median and where it is, `(values, indices)`.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).median()

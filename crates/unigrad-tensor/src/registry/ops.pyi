@@ -84,7 +84,7 @@ class Tensor:
     @staticmethod
     def arange(start: float, end: float, step: float, dtype: DType, device: Device) -> Tensor:
         """`start, start + step, …` below `end` (above, for a negative step). Of an integer dtype `start` and `step` are rounded toward 0 first, as in
-        PyTorch, and there are as many numbers as `start`, `end` and `step` as given say."""
+        PyTorch, and there are as many numbers as `start`, `end` and `step` as given say. `F32` numbers are rounded once on the CPU."""
         ...
 
     def argmax(self, dim: int, keepdim: bool = False) -> Tensor:
@@ -240,7 +240,7 @@ class Tensor:
         ...
 
     def chunk(self, count: int, dim: int) -> list[Tensor]:
-        """At most `count` parts of equal size along an axis; the last one may be smaller."""
+        """At most `count` parts of equal size along an axis; the last one may be smaller. Of an axis without elements they are `count` empty ones, as in PyTorch."""
         ...
 
     def clamp(self, low: Tensor | Number, high: Tensor | Number) -> Tensor:
@@ -977,7 +977,7 @@ class Tensor:
         ...
 
     def movedims(self, sources: int | Sequence[int], targets: int | Sequence[int]) -> Tensor:
-        """The axes `sources`, in their order, to the places `targets`; the others keep theirs."""
+        """The axes `sources`, in their order, to the places `targets`; the others keep theirs. A tensor of rank 0 has none, but 0 and -1 may be named."""
         ...
 
     def mse_loss(self, target: Tensor) -> Tensor:
@@ -1124,6 +1124,7 @@ class Tensor:
 
     def pow(self, exponent: Tensor | Number) -> Tensor:
         """Power. Small integers and ½ as a Rust number become multiplications and square roots; any other exponent is a run-time value.
+        Integers to a negative whole number are an error: their powers are no integers.
 
         With respect to a tensor as exponent the gradient is 0 where the base is 0 and the exponent is not negative. Where an exponent is 0, the
         mixed second derivative is `1 / base` (PyTorch: 0)."""
