@@ -4,7 +4,9 @@ import io
 import json
 import os
 import pickle
+import shutil
 import struct
+import tempfile
 import zipfile
 from collections import OrderedDict
 
@@ -39,11 +41,18 @@ def _flat(obj, prefix, tensors, texts):
             raise TypeError(f"argument 'obj': `{name}` is a {_check._kind(value)}; tensors, numbers and texts can be saved")
 
 
+def _ending(f):
+    """The ending of a path, or of the name of an open file; what has no name is as ``torch.save`` writes it."""
+    name = getattr(f, "name", None) if hasattr(f, "write") else _path("f", f)
+    return os.path.splitext(name)[1].lower() if isinstance(name, str) else ".pt"
+
+
 def save(obj, f, metadata=None):
     """Saves tensors: a ``state_dict``, a dict of them, of dicts and of numbers, a module, or one tensor.
 
     The name's ending says how: ``.safetensors`` (and all others), ``.pt`` and ``.pth`` as ``torch.save`` does, ``.npz``, ``.npy``. In a safetensors file
-    dicts in dicts become dotted names, numbers and texts are metadata. A file is replaced whole or not at all.
+    dicts in dicts become dotted names, numbers and texts are metadata. A file is replaced whole or not at all. ``f`` may be a file that is open for
+    bytes: without a name (``io.BytesIO``) it is written as ``torch.save`` does.
 
     >>> import os, tempfile, unigrad as ug
     >>> path = os.path.join(tempfile.mkdtemp(), "weights.safetensors")
@@ -51,6 +60,14 @@ def save(obj, f, metadata=None):
     >>> ug.load(path)["w"].tolist()
     [1.0, 1.0]
     """
+    ending = _ending(f)
+    if hasattr(f, "write"):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, f"file{ending}")
+            save(obj, path, metadata)
+            with open(path, "rb") as file:
+                shutil.copyfileobj(file, f)
+        return
     path = _path("f", f)
     if hasattr(obj, "state_dict"):
         obj = obj.state_dict()
@@ -58,7 +75,6 @@ def save(obj, f, metadata=None):
         obj = {"data": obj}
     if not isinstance(obj, dict):
         raise TypeError(f"argument 'obj': tensors by name are wanted, not {_check._kind(obj)}")
-    ending = os.path.splitext(path)[1].lower()
     if ending in (".pt", ".pth"):
         return _save_torch(obj, path)
     tensors, texts = {}, {}
@@ -74,6 +90,7 @@ def save(obj, f, metadata=None):
 
 def load(f, device=None, *, map_location=None, with_metadata=False, weights_only=True):
     """The tensors of a file by name: safetensors (or the index of several), ``.pt``, NPY, NPZ; the format is told by the content.
+    ``f`` is a path, or a file that is open for bytes, which is read from where it is.
 
     Of a PyTorch checkpoint dicts and lists become dotted names; nothing in it is run. With ``with_metadata`` also the texts beside the tensors.
 
@@ -85,7 +102,13 @@ def load(f, device=None, *, map_location=None, with_metadata=False, weights_only
     tensor([1., 2.])
     """
     device = map_location if device is None else device
-    tensors, texts = _train.load_tensors(_path("f", f))
+    if hasattr(f, "read"):
+        content = f.read()
+        if not isinstance(content, bytes):
+            raise TypeError(f"argument 'f': a file of bytes is wanted, not of {_check._kind(content)}\n help: open it with mode \"rb\"")
+        tensors, texts = _train.tensors_of_bytes(content)
+    else:
+        tensors, texts = _train.load_tensors(_path("f", f))
     if device is not None:
         tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
     tensors = OrderedDict(tensors)

@@ -10,7 +10,7 @@ use pyo3::{prelude::*, types::PyDict};
 use std::{collections::BTreeMap, path::PathBuf};
 use unigrad::{
     data::Images,
-    nn::Archive,
+    nn::{Archive, TensorFile},
     tensor::{DType, Tensor},
 };
 
@@ -18,6 +18,13 @@ use unigrad::{
 #[pyfunction]
 pub(crate) fn load_tensors<'py>(py: Python<'py>, path: PathBuf) -> PyResult<(Bound<'py, PyDict>, BTreeMap<String, String>)> {
     let archive = py.released(|| Archive::open(&path)).or_raise(py)?;
+    Ok((to_dict(py, &archive.tensors)?, archive.metadata))
+}
+
+/// As [`load_tensors`], of a file's content.
+#[pyfunction]
+pub(crate) fn tensors_of_bytes<'py>(py: Python<'py>, bytes: Vec<u8>) -> PyResult<(Bound<'py, PyDict>, BTreeMap<String, String>)> {
+    let archive = py.released(|| TensorFile::from_bytes(bytes, "the file object").and_then(|file| file.read_all())).or_raise(py)?;
     Ok((to_dict(py, &archive.tensors)?, archive.metadata))
 }
 

@@ -19,7 +19,7 @@ pub(crate) mod _train {
     #[pymodule_export]
     use super::callbacks::PyContext;
     #[pymodule_export]
-    use super::files::{compare_runs, digits, load_tensors, save_tensors};
+    use super::files::{compare_runs, digits, load_tensors, save_tensors, tensors_of_bytes};
     #[pymodule_export]
     use super::finders::{find_batch_size, find_lr};
     #[pymodule_export]
