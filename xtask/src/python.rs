@@ -36,6 +36,8 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("addr", "b", "vec2"),
     ("baddbmm", "a", "batch1"),
     ("baddbmm", "b", "batch2"),
+    ("nan_to_num", "negative", "neginf"),
+    ("nan_to_num", "positive", "posinf"),
 ];
 
 /// PyTorch's defaults of arguments that Rust asks for.
@@ -91,6 +93,8 @@ const DEFAULTS: &[(&str, &str, &str)] = &[
     ("multi_margin_loss", "margin", "1.0"),
     ("multi_margin_loss", "weight", "None"),
     ("nan_to_num", "nan", "0.0"),
+    ("nan_to_num", "neginf", "None"),
+    ("nan_to_num", "posinf", "None"),
     ("normalize", "p", "2.0"),
     ("normalize", "dim", "1"),
     ("normalize", "eps", "1e-12"),

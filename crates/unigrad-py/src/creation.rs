@@ -6,14 +6,16 @@ use crate::{
     arguments::{Sizes, of_argument, size, spread, tensors},
     device::{PyDevice, or_default},
     dtype::PyDType,
+    error::OrRaise,
     exit::Release,
+    generator::{PyGenerator, source},
     origin::here,
     tensor::{PyTensor, all_made, checked, made, made_of},
 };
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyFloat, PyInt, PyTuple},
+    types::{PyInt, PyTuple},
 };
 use unigrad::tensor::{DType, Device, Tensor};
 
@@ -88,13 +90,36 @@ filled!(
     /// >>> unigrad.ones(2, 3).shape
     /// (2, 3)
     ones,
-    /// Uniform random numbers from 0 (inclusive) to 1 (exclusive).
+);
+
+macro_rules! drawn {
+    ($($(#[doc = $doc:literal])* $name:ident),* $(,)?) => { $(
+        $(#[doc = $doc])*
+        #[pyfunction]
+        #[pyo3(signature = (*shape, size=None, generator=None, dtype=None, device=None, requires_grad=false))]
+        pub(crate) fn $name(
+            py: Python<'_>,
+            shape: &Bound<'_, PyTuple>,
+            size: Option<Sizes>,
+            generator: Option<PyRef<'_, PyGenerator>>,
+            dtype: Option<PyDType>,
+            device: Option<PyDevice>,
+            requires_grad: bool,
+        ) -> PyResult<PyTensor> {
+            let (shape, device) = (shape_of(shape, size)?, or_default(py, device)?);
+            let dtype = dtype.map_or(DType::F32, |dtype| dtype.0);
+            finished(py, requires_grad, || source(generator.as_deref()).$name(shape, dtype, &device))
+        }
+    )* };
+}
+drawn!(
+    /// Uniform random numbers from 0 (inclusive) to 1 (exclusive); of a generator of one's own if one is given.
     ///
     /// >>> import unigrad
     /// >>> unigrad.rand(2, 3).shape
     /// (2, 3)
     rand,
-    /// Normally distributed random numbers, of mean 0 and variance 1.
+    /// Normally distributed random numbers, of mean 0 and variance 1; of a generator of one's own if one is given.
     ///
     /// >>> import unigrad
     /// >>> unigrad.randn(2, 3).shape
@@ -178,17 +203,35 @@ pub(crate) fn eye(
     finished(py, requires_grad, || Tensor::eye(n, m.unwrap_or(n), dtype.map_or(DType::F32, |dtype| dtype.0), &device))
 }
 
+/// Whether a number makes `arange` one of floats: a float, or a tensor or an array of them.
+fn is_float(given: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if let Ok(tensor) = given.cast::<PyTensor>() {
+        return Ok(tensor.get().tensor().dtype().is_float());
+    }
+    // Of any size.
+    if given.is_instance_of::<PyInt>() {
+        return Ok(false);
+    }
+    use unigrad::tensor::Value;
+    Ok(match crate::arguments::number(given)? {
+        Some(Value::Int(_) | Value::Bool(_)) => false,
+        Some(Value::Float(_) | Value::Constant(_)) | None => true,
+    })
+}
+
 /// `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+///
+/// Without `dtype` they are `int64` where all three are integers, or tensors of some without axes, else `float32`.
 ///
 /// >>> import unigrad
 /// >>> unigrad.arange(0, 10, 3)
 /// tensor([0, 3, 6, 9])
 #[pyfunction]
-#[pyo3(signature = (start, end=None, step=None, *, stop=None, dtype=None, device=None, requires_grad=false))]
+#[pyo3(signature = (start=None, end=None, step=None, *, stop=None, dtype=None, device=None, requires_grad=false))]
 #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
 pub(crate) fn arange(
     py: Python<'_>,
-    start: &Bound<'_, PyAny>,
+    start: Option<&Bound<'_, PyAny>>,
     end: Option<&Bound<'_, PyAny>>,
     step: Option<&Bound<'_, PyAny>>,
     stop: Option<&Bound<'_, PyAny>>,
@@ -198,15 +241,18 @@ pub(crate) fn arange(
 ) -> PyResult<PyTensor> {
     let end_name = if stop.is_some() { "stop" } else { "end" };
     let end = crate::arguments::either(end, ("end", "stop"), stop)?.filter(|end| !end.is_none());
-    let given: Vec<&Bound<'_, PyAny>> = [Some(start), end, step].into_iter().flatten().collect();
-    let floats = given.iter().any(|number| number.is_instance_of::<PyFloat>());
-    let whole = !floats && given.iter().all(|number| number.is_instance_of::<PyInt>());
-    let number = |given: &Bound<'_, PyAny>| given.extract::<f64>();
-    let (from, to) = match end {
-        Some(end) => (of_argument(py, "start", number(start))?, of_argument(py, end_name, number(end))?),
-        None => (0.0, of_argument(py, "start", number(start))?),
+    let number = |name: &str, given: &Bound<'_, PyAny>| of_argument(py, name, given.extract::<f64>());
+    let (from, to) = match (start, end) {
+        (Some(start), Some(end)) => (number("start", start)?, number(end_name, end)?),
+        (None, Some(end)) => (0.0, number(end_name, end)?),
+        (Some(end), None) => (0.0, number("start", end)?),
+        (None, None) => return Err(PyTypeError::new_err("missing argument: `end`")),
     };
-    let step = of_argument(py, "step", step.map_or(Ok(1.0), number))?;
+    let mut whole = true;
+    for given in [start, end, step].into_iter().flatten() {
+        whole &= !is_float(given)?;
+    }
+    let step = step.map_or(Ok(1.0), |step| number("step", step))?;
     let device = or_default(py, device)?;
     let dtype = dtype.map_or(if whole { DType::I64 } else { DType::F32 }, |dtype| dtype.0);
     if step == 0.0 || !step.is_finite() || !from.is_finite() || !to.is_finite() {
@@ -245,7 +291,8 @@ pub(crate) fn linspace(
 /// >>> unigrad.logspace(0.0, 2.0, 3)
 /// tensor([  1.,  10., 100.])
 #[pyfunction]
-#[pyo3(signature = (start, end, steps=100, base=10.0, *, dtype=None, device=None))]
+#[pyo3(signature = (start, end, steps=100, base=10.0, *, dtype=None, device=None, requires_grad=false))]
+#[expect(clippy::too_many_arguments, reason = "PyTorch's keywords")]
 pub(crate) fn logspace(
     py: Python<'_>,
     start: f64,
@@ -254,66 +301,85 @@ pub(crate) fn logspace(
     base: f64,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let (device, steps) = (or_default(py, device)?, of_argument(py, "steps", size(steps))?);
-    made(py, || Tensor::logspace(start, end, steps, base, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+    finished(py, requires_grad, || Tensor::logspace(start, end, steps, base, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
 }
 
-/// Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive).
+/// Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive): `randint(high, size)`, `randint(low, high, size)`, each also by
+/// names; of a generator of one's own if one is given.
 ///
 /// >>> import unigrad
 /// >>> unigrad.randint(0, 10, (2, 3)).shape
 /// (2, 3)
 #[pyfunction]
-#[pyo3(signature = (low, high=None, size=None, *, dtype=None, device=None))]
+#[pyo3(signature = (low=None, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=false))]
+#[expect(clippy::too_many_arguments, reason = "PyTorch's keywords")]
 pub(crate) fn randint(
     py: Python<'_>,
-    low: i64,
+    low: Option<i64>,
     high: Option<&Bound<'_, PyAny>>,
     size: Option<Sizes>,
+    generator: Option<PyRef<'_, PyGenerator>>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
+    requires_grad: bool,
 ) -> PyResult<PyTensor> {
-    // `randint(high, size)` and `randint(low, high, size)`.
-    let (low, high, size) = match (high, size) {
-        (Some(high), Some(size)) => (low, high.extract::<i64>()?, size.0),
-        (Some(size), None) => (0, low, size.extract::<Sizes>()?.0),
-        (None, Some(size)) => (0, low, size.0),
-        (None, None) => return Err(PyTypeError::new_err("missing argument: `size`")),
+    let missing = |name: &str| PyTypeError::new_err(format!("missing argument: `{name}`"));
+    let whole = |high: &Bound<'_, PyAny>| of_argument(py, "high", high.extract::<i64>());
+    let (low, high, size) = match (low, high, size) {
+        (low, Some(high), Some(size)) => (low.unwrap_or(0), whole(high)?, size.0),
+        // `randint(high, size)`: what is second is no number.
+        (Some(high), Some(size), None) if !size.is_instance_of::<PyInt>() => (0, high, of_argument(py, "size", size.extract::<Sizes>())?.0),
+        (Some(high), None, Some(size)) => (0, high, size.0),
+        (None, None, _) => return Err(missing("high")),
+        (_, _, None) => return Err(missing("size")),
     };
     let device = or_default(py, device)?;
-    made(py, || Tensor::randint(low, high, size, dtype.map_or(DType::I64, |dtype| dtype.0), &device))
+    let dtype = dtype.map_or(DType::I64, |dtype| dtype.0);
+    finished(py, requires_grad, || source(generator.as_deref()).randint(low, high, size, dtype, &device))
 }
 
-/// The numbers from 0 to `n - 1` in random order.
+/// The numbers from 0 to `n - 1` in random order, `int64` unless another dtype is given; of a generator of one's own if one is given.
 ///
 /// >>> import unigrad
 /// >>> sorted(unigrad.randperm(4).tolist())
 /// [0, 1, 2, 3]
 #[pyfunction]
-#[pyo3(signature = (n, *, device=None))]
-pub(crate) fn randperm(py: Python<'_>, n: usize, device: Option<PyDevice>) -> PyResult<PyTensor> {
-    let device = or_default(py, device)?;
-    made(py, || Tensor::randperm(n, &device))
+#[pyo3(signature = (n, *, generator=None, dtype=None, device=None, requires_grad=false))]
+pub(crate) fn randperm(
+    py: Python<'_>,
+    n: i64,
+    generator: Option<PyRef<'_, PyGenerator>>,
+    dtype: Option<PyDType>,
+    device: Option<PyDevice>,
+    requires_grad: bool,
+) -> PyResult<PyTensor> {
+    let (n, device) = (of_argument(py, "n", size(n))?, or_default(py, device)?);
+    let dtype = dtype.map_or(DType::I64, |dtype| dtype.0);
+    finished(py, requires_grad, || source(generator.as_deref()).randperm(n, &device).cast(dtype))
 }
 
-/// Uniform random numbers from `low` to `high`.
+/// Uniform random numbers from `low` to `high`; of a generator of one's own if one is given.
 ///
 /// >>> import unigrad
 /// >>> unigrad.uniform(-1.0, 1.0, (2, 3)).shape
 /// (2, 3)
 #[pyfunction]
-#[pyo3(signature = (low, high, size, *, dtype=None, device=None))]
+#[pyo3(signature = (low, high, size, *, generator=None, dtype=None, device=None))]
 pub(crate) fn uniform(
     py: Python<'_>,
     low: f64,
     high: f64,
     size: Sizes,
+    generator: Option<PyRef<'_, PyGenerator>>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
 ) -> PyResult<PyTensor> {
     let device = or_default(py, device)?;
-    made(py, || Tensor::uniform(size.0, low, high, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+    let dtype = dtype.map_or(DType::F32, |dtype| dtype.0);
+    made(py, || source(generator.as_deref()).uniform_between(size.0, low, high, dtype, &device))
 }
 
 /// Begins the random numbers of this process anew.
@@ -327,6 +393,57 @@ pub(crate) fn uniform(
 #[pyfunction]
 pub(crate) fn manual_seed(seed: u64) {
     unigrad::tensor::manual_seed(seed);
+}
+
+/// Begins the random numbers of this process anew, by a seed that the system chooses; the seed.
+///
+/// >>> import unigrad
+/// >>> unigrad.seed() == unigrad.initial_seed()
+/// True
+#[pyfunction]
+pub(crate) fn seed(py: Python<'_>) -> PyResult<u64> {
+    crate::generator::reseeded(py, unigrad::tensor::Generator::global())
+}
+
+/// The seed of the random numbers of this process.
+///
+/// >>> import unigrad
+/// >>> unigrad.manual_seed(3)
+/// >>> unigrad.initial_seed()
+/// 3
+#[pyfunction]
+pub(crate) fn initial_seed() -> u64 {
+    unigrad::tensor::Generator::global().state().0
+}
+
+/// Where the random numbers of this process are: 16 bytes on the CPU, which `set_rng_state` goes on from.
+///
+/// >>> import unigrad
+/// >>> state = unigrad.get_rng_state()
+/// >>> first = unigrad.rand(2)
+/// >>> unigrad.set_rng_state(state)
+/// >>> unigrad.rand(2).equal(first)
+/// True
+#[pyfunction]
+pub(crate) fn get_rng_state(py: Python<'_>) -> PyResult<PyTensor> {
+    let (seed, offset) = unigrad::tensor::Generator::global().state();
+    let device = py.released(|| Device::open("cpu")).or_raise(py)?;
+    let bytes = [seed.to_le_bytes(), offset.to_le_bytes()].concat();
+    made(py, || Tensor::from_bytes(&bytes, [bytes.len()], DType::U8, &device))
+}
+
+/// Goes on with the random numbers of this process from a state: that of `get_rng_state`, or a generator's.
+///
+/// >>> import unigrad
+/// >>> unigrad.set_rng_state(unigrad.Generator(3).get_state())
+/// >>> unigrad.initial_seed()
+/// 3
+#[pyfunction]
+#[pyo3(signature = (new_state))]
+pub(crate) fn set_rng_state(py: Python<'_>, new_state: &Bound<'_, PyAny>) -> PyResult<()> {
+    let (seed, offset) = of_argument(py, "new_state", crate::generator::state_of(new_state))?;
+    unigrad::tensor::Generator::global().set(seed, offset);
+    Ok(())
 }
 
 /// Row and column of each element below a diagonal, and on it.

@@ -1,9 +1,11 @@
 //! `unigrad.Generator`: random numbers apart from those of the process.
 
 use crate::{
-    arguments::Sizes,
+    arguments::{Sizes, of_argument},
     device::{PyDevice, or_default},
     dtype::PyDType,
+    error::{OrRaise, argument},
+    exit::Release,
     tensor::{PyTensor, made},
 };
 use pyo3::{prelude::*, types::PyType};
@@ -20,6 +22,32 @@ pub(crate) struct PyGenerator(Generator);
 
 /// The class, what it is called with, and the state that it is given then.
 type Reduced<'py> = (Bound<'py, PyType>, (u64,), (u64, u64));
+
+/// A generator that is given, or the process's.
+pub(crate) fn source(generator: Option<&PyGenerator>) -> &Generator {
+    generator.map_or(Generator::global(), |own| &own.0)
+}
+
+/// Begins anew by a seed that the system chooses; the seed.
+pub(crate) fn reseeded(py: Python<'_>, generator: &Generator) -> PyResult<u64> {
+    let bytes: [u8; 8] = py.import("os")?.call_method1("urandom", (8,))?.extract()?;
+    let seed = u64::from_le_bytes(bytes);
+    generator.set(seed, 0);
+    Ok(seed)
+}
+
+/// Seed and offset, as `Generator.get_state` or `get_rng_state` gives them.
+pub(crate) fn state_of(given: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
+    let Ok(tensor) = given.cast::<PyTensor>() else { return given.extract() };
+    let (py, x) = (given.py(), tensor.get().tensor());
+    if x.dtype() != DType::U8 || x.shape() != [16] {
+        let help = "give what `get_rng_state` has given: 16 bytes";
+        return Err(argument(py, format!("a tensor {:?} of {} is no state", x.shape(), crate::dtype::name_of(x.dtype())), help));
+    }
+    let bytes = py.released(|| x.to_bytes()).or_raise(py)?;
+    let half = |at: usize| bytes.get(at..at + 8).and_then(|half| half.try_into().ok()).map_or(0, u64::from_le_bytes);
+    Ok((half(0), half(8)))
+}
 
 fn float(dtype: Option<PyDType>) -> DType {
     dtype.map_or(DType::F32, |dtype| dtype.0)
@@ -61,9 +89,16 @@ impl PyGenerator {
         self.0.state()
     }
 
-    /// Goes on from a state.
-    fn set_state(&self, state: (u64, u64)) {
-        self.0.set(state.0, state.1);
+    /// Goes on from a state: a generator's, or what `get_rng_state` gives.
+    fn set_state(&self, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (seed, offset) = of_argument(state.py(), "state", state_of(state))?;
+        self.0.set(seed, offset);
+        Ok(())
+    }
+
+    /// Begins anew by a seed that the system chooses; the seed.
+    fn seed(&self, py: Python<'_>) -> PyResult<u64> {
+        reseeded(py, &self.0)
     }
 
     /// For `pickle` and `copy`: a copy goes on from the same state.
@@ -73,7 +108,7 @@ impl PyGenerator {
     }
 
     fn __setstate__(&self, state: (u64, u64)) {
-        self.set_state(state);
+        self.0.set(state.0, state.1);
     }
 
     /// Uniform from 0 to below 1.

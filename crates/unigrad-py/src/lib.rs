@@ -46,8 +46,9 @@ mod _unigrad {
     use command::_run_command;
     #[pymodule_export]
     use creation::{
-        _rebuild, arange, block_diag, column_stack, concat, dstack, einsum, empty, eye, full, hstack, linspace, logspace, manual_seed,
-        meshgrid, multi_dot, ones, rand, randint, randn, randperm, stack, tensor, tril_indices, triu_indices, uniform, vstack, zeros,
+        _rebuild, arange, block_diag, column_stack, concat, dstack, einsum, empty, eye, full, get_rng_state, hstack, initial_seed,
+        linspace, logspace, manual_seed, meshgrid, multi_dot, ones, rand, randint, randn, randperm, seed, set_rng_state, stack, tensor,
+        tril_indices, triu_indices, uniform, vstack, zeros,
     };
     #[pymodule_export]
     use data::_data;

@@ -15,7 +15,7 @@ import typing
 import unigrad
 
 MODULES = [
-    "_torch_names", "_torch_names.arithmetic", "_torch_names.creation", "_torch_names.in_place", "_torch_names.indexing", "_torch_names.reductions",
+    "_torch_names", "_torch_names.arithmetic", "_torch_names.creation", "_torch_names.dtypes", "_torch_names.in_place", "_torch_names.indexing", "_torch_names.reductions",
     "_torch_names.shapes",
     "array_api", "array_api._creation", "array_api._dtypes", "array_api._elementwise", "array_api._info", "array_api._linear", "array_api._manipulation",
     "array_api._searching", "array_api._statistical",
@@ -161,12 +161,16 @@ SEVERAL = {
     "ModuleDict", "broadcast_arrays", "meshgrid", "nonzero", "unique_all", "unique_counts", "unique_inverse", "unstack", "calculate_gain", "multi_head_attention_forward",
 }  # fmt: skip
 
-# Of PyTorch's names those that give no single tensor.
+# What those of PyTorch's names give that give no single tensor; `Any` where it is said nowhere.
 OTHER_NAMES = {
-    "hsplit", "vsplit", "dsplit", "broadcast_tensors", "atleast_1d", "atleast_2d", "atleast_3d", "std_mean", "var_mean", "allclose", "equal", "is_floating_point",
+    "atleast_1d": "Any", "atleast_2d": "Any", "atleast_3d": "Any", "type": "Any", "stride": "Any",
+    **_each("builtins.tuple[Tensor, ...]", "hsplit vsplit dsplit broadcast_tensors std_mean var_mean"),
+    **_each("builtins.bool", "allclose equal is_floating_point is_complex is_contiguous is_nonzero is_same_size can_cast"),
+    **_each("builtins.int", "element_size ndimension nelement"),
+    **_each("DType", "get_default_dtype promote_types result_type"),
+    "broadcast_shapes": "builtins.tuple[builtins.int, ...]",
 }  # fmt: skip
-RESULTS |= {"allclose": "builtins.bool", "equal": "builtins.bool", "is_floating_point": "builtins.bool"}
-RESULTS |= dict.fromkeys(["hsplit", "vsplit", "dsplit", "broadcast_tensors", "std_mean", "var_mean"], "builtins.tuple[Tensor, ...]")
+RESULTS |= OTHER_NAMES
 
 
 def method(function):

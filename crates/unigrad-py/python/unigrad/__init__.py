@@ -86,12 +86,22 @@ from ._torch_names import (  # noqa: E402
     atleast_1d,
     atleast_2d,
     atleast_3d,
+    bartlett_window,
+    blackman_window,
+    broadcast_shapes,
     broadcast_tensors,
+    can_cast,
     cartesian_prod,
     cat,
+    get_default_dtype,
+    hamming_window,
+    hann_window,
     normal,
+    promote_types,
     randint_like,
+    result_type,
     scalar_tensor,
+    vander,
 )
 
 
@@ -417,7 +427,7 @@ def randn_like(
 
 
 _OF_TENSORS = "numel meshgrid einsum where zeros_like ones_like full_like rand_like randn_like".split()
-_PYTORCHS = "as_tensor atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod cat normal randint_like scalar_tensor".split()
+_PYTORCHS = _torch_names.__all__
 _told.name_arguments(globals(), _OF_TENSORS + _PYTORCHS)
 concatenate, empty_like = cat, zeros_like
 # PyTorch's names of the two: `torch.device("cpu")`.

@@ -62,10 +62,14 @@ from ._torch_names.shapes import atleast_1d as atleast_1d
 from ._torch_names.shapes import atleast_2d as atleast_2d
 from ._torch_names.shapes import atleast_3d as atleast_3d
 from . import autograd as autograd
+from ._torch_names.creation import bartlett_window as bartlett_window
 from ._unigrad import bfloat16 as bfloat16
+from ._torch_names.creation import blackman_window as blackman_window
 from ._unigrad import block_diag as block_diag
 from ._unigrad import bool as bool
+from ._torch_names.shapes import broadcast_shapes as broadcast_shapes
 from ._torch_names.shapes import broadcast_tensors as broadcast_tensors
+from ._torch_names.dtypes import can_cast as can_cast
 from ._torch_names.shapes import cartesian_prod as cartesian_prod
 from ._torch_names.creation import cat as cat
 from .autograd import checkpoint as checkpoint
@@ -89,10 +93,15 @@ from ._unigrad import from_dlpack as from_dlpack
 from ._unigrad import from_numpy as from_numpy
 from ._unigrad import full as full
 from . import func as func
+from ._torch_names.dtypes import get_default_dtype as get_default_dtype
+from ._unigrad import get_rng_state as get_rng_state
 from ._unigrad import grad as grad
 from ._unigrad import grad_enabled as grad_enabled
 from ._unigrad import half as half
+from ._torch_names.creation import hamming_window as hamming_window
+from ._torch_names.creation import hann_window as hann_window
 from ._unigrad import hstack as hstack
+from ._unigrad import initial_seed as initial_seed
 from ._unigrad import int as int
 from ._unigrad import int16 as int16
 from ._unigrad import int32 as int32
@@ -106,15 +115,19 @@ from . import micrograd as micrograd
 from ._unigrad import multi_dot as multi_dot
 from ._torch_names.creation import normal as normal
 from ._unigrad import ones as ones
+from ._torch_names.dtypes import promote_types as promote_types
 from ._unigrad import rand as rand
 from ._unigrad import randint as randint
 from ._torch_names.creation import randint_like as randint_like
 from ._unigrad import randn as randn
 from ._unigrad import randperm as randperm
 from ._replay import replay as replay
+from ._torch_names.dtypes import result_type as result_type
 from ._torch_names.creation import scalar_tensor as scalar_tensor
 from .func import scan as scan
+from ._unigrad import seed as seed
 from ._unigrad import set_default_device as set_default_device
+from ._unigrad import set_rng_state as set_rng_state
 from ._unigrad import short as short
 from ._unigrad import stack as stack
 from ._unigrad import tensor as tensor
@@ -125,6 +138,7 @@ from ._unigrad import uint32 as uint32
 from ._unigrad import uint64 as uint64
 from ._unigrad import uint8 as uint8
 from ._unigrad import uniform as uniform
+from ._torch_names.creation import vander as vander
 from .func import vmap as vmap
 from ._unigrad import vstack as vstack
 from ._unigrad import zeros as zeros
@@ -304,6 +318,7 @@ expm1 = _unigrad.Tensor.expm1
 expm1_ = _unigrad.Tensor.expm1_
 exponential_ = _unigrad.Tensor.exponential_
 fill_ = _unigrad.Tensor.fill_
+fill_diagonal_ = _unigrad.Tensor.fill_diagonal_
 flatten = _unigrad.Tensor.flatten
 flip = _unigrad.Tensor.flip
 fliplr = _unigrad.Tensor.fliplr
@@ -515,6 +530,7 @@ pow_ = _unigrad.Tensor.pow_
 prelu = _unigrad.Tensor.prelu
 prod = _unigrad.Tensor.prod
 put = _unigrad.Tensor.put
+put_ = _unigrad.Tensor.put_
 quantile = _unigrad.Tensor.quantile
 quantize = _unigrad.Tensor.quantize
 rad2deg = _unigrad.Tensor.rad2deg
@@ -535,6 +551,7 @@ repeat = _unigrad.Tensor.repeat
 repeat_interleave = _unigrad.Tensor.repeat_interleave
 reshape = _unigrad.Tensor.reshape
 reshape_as = _unigrad.Tensor.reshape_as
+resize_ = _unigrad.Tensor.resize_
 rms_norm = _unigrad.Tensor.rms_norm
 roll = _unigrad.Tensor.roll
 rope = _unigrad.Tensor.rope
@@ -635,7 +652,6 @@ triu_ = _unigrad.Tensor.triu_
 true_divide_ = _unigrad.Tensor.true_divide_
 trunc = _unigrad.Tensor.trunc
 trunc_ = _unigrad.Tensor.trunc_
-type = _unigrad.Tensor.type
 type_as = _unigrad.Tensor.type_as
 unbind = _unigrad.Tensor.unbind
 unbind_copy = _unigrad.Tensor.unbind

@@ -428,9 +428,14 @@ class Generator:
         Normal with mean 0 and variance 1.
         """
 
-    def set_state(self, /, state: builtins.tuple[builtins.int, builtins.int]) -> None:
+    def seed(self, /) -> builtins.int:
         """
-        Goes on from a state.
+        Begins anew by a seed that the system chooses; the seed.
+        """
+
+    def set_state(self, /, state: Tensor | builtins.tuple[builtins.int, builtins.int]) -> None:
+        """
+        Goes on from a state: a generator's, or what `get_rng_state` gives.
         """
 
     def uniform(self, /, low: builtins.float | builtins.int, high: builtins.float | builtins.int, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
@@ -1422,9 +1427,10 @@ class Tensor:
         True
         """
 
-    def copy_(self, /, source: Tensor) -> Tensor:
+    def copy_(self, /, source: Tensor | builtins.float | Buffer, non_blocking: builtins.bool=False) -> Tensor:
         """
-        The value of another tensor, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.
+        The value of another tensor, or a number everywhere, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.
+        `non_blocking` is PyTorch's, and changes nothing.
 
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).copy_(unigrad.tensor([7.0]))
@@ -1595,6 +1601,16 @@ class Tensor:
     @data.setter
     def data(self, /, data: Tensor) -> None:
         ...
+
+    def data_ptr(self, /) -> builtins.int:
+        """
+        Where the value's memory begins: computes it. The address holds until something is written to the tensor; 0 without elements. On the CPU and on
+        CUDA, a `RuntimeError` elsewhere.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).data_ptr() != 0, unigrad.ones(0).data_ptr()
+        (True, 0)
+        """
 
     def deg2rad(self, /) -> Tensor:
         """
@@ -1847,7 +1863,7 @@ class Tensor:
         tensor([1.4142, 4.0000])
         """
 
-    def expand(self, /, *shape: builtins.int | Sequence[builtins.int]) -> Tensor:
+    def expand(self, /, *shape: builtins.int | Sequence[builtins.int], **named: Any) -> Tensor:
         """
         Axes of size 1 as large as asked; -1 leaves a size as it is.
 
@@ -2309,6 +2325,16 @@ class Tensor:
         >>> import unigrad
         >>> unigrad.ones(1, 2, 4).interpolate_nearest((2,)).shape
         (1, 2, 2)
+        """
+
+    @property
+    def is_cuda(self, /) -> builtins.bool:
+        """
+        Whether it is on a GPU by CUDA.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).is_cuda
+        False
         """
 
     @property
@@ -2929,9 +2955,9 @@ class Tensor:
         tensor(0.3005)
         """
 
-    def nan_to_num(self, /, nan: builtins.float | builtins.int=0.0, positive: builtins.float | builtins.int | None=None, negative: builtins.float | builtins.int | None=None) -> Tensor:
+    def nan_to_num(self, /, nan: builtins.float | builtins.int=0.0, posinf: builtins.float | builtins.int | None=None, neginf: builtins.float | builtins.int | None=None) -> Tensor:
         """
-        NaN becomes `nan`, infinities become `positive` and `negative`, which are the greatest and least finite numbers of the dtype unless given.
+        NaN becomes `nan`, infinities become `posinf` and `neginf`, which are the greatest and least finite numbers of the dtype unless given.
         What is replaced gets no gradient.
 
         >>> import unigrad
@@ -2939,9 +2965,9 @@ class Tensor:
         tensor([0.5000, 2.0000])
         """
 
-    def nanmean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def nanmean(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
-        Mean over axes of what is not NaN.
+        Mean over axes of what is not NaN; with `dtype` of elements of that type.
 
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).nanmean()
@@ -2957,9 +2983,9 @@ class Tensor:
         tensor(0.5000)
         """
 
-    def nansum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
+    def nansum(self, /, dim: builtins.int | Sequence[builtins.int] | None=None, keepdim: builtins.bool | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, axis: builtins.int | Sequence[builtins.int] | None=None, keepdims: builtins.bool | None=None) -> Tensor:
         """
-        Sum over axes in which NaN counts as 0.
+        Sum over axes in which NaN counts as 0; with `dtype` of elements of that type.
 
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).nansum()
@@ -3974,15 +4000,6 @@ class Tensor:
         tensor([0., 2.])
         """
 
-    def type(self, /, dtype: DType | builtins.str | builtins.type) -> Tensor:
-        """
-        As another dtype.
-
-        >>> import unigrad
-        >>> unigrad.tensor([0.5, 2.0]).type(unigrad.int32)
-        tensor([0, 2], dtype=unigrad.int32)
-        """
-
     def unbind(self, /, dim: builtins.int=0, *, axis: builtins.int | None=None) -> builtins.tuple[Any, ...]:
         """
         The parts of size 1 along an axis, without it.
@@ -4272,15 +4289,15 @@ class Tensor:
     tensor([[[3., 3.]]])"""
         ...
 
-    def bernoulli(self) -> Tensor:
-        """0 or 1, 1 with the probability that each element is.
+    def bernoulli(self, p: Any=None, *, generator: Any=None) -> Tensor:
+        """0 or 1, 1 with the probability that each element is, or with the probability ``p``; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0, 1.0]).bernoulli()
     tensor([0., 1.])"""
         ...
 
-    def bernoulli_(self, p: builtins.float=0.5) -> Tensor:
+    def bernoulli_(self, p: builtins.float=0.5, *, generator: Any=None) -> Tensor:
         """1 with the probability ``p``, a number or a tensor that broadcasts, else 0, for all holders of this tensor.
 
     >>> import unigrad
@@ -4344,7 +4361,7 @@ class Tensor:
     (2, 1, 4)"""
         ...
 
-    def cauchy_(self, median: builtins.float=0.0, sigma: builtins.float=1.0) -> Tensor:
+    def cauchy_(self, median: builtins.float=0.0, sigma: builtins.float=1.0, *, generator: Any=None) -> Tensor:
         """Numbers of Cauchy's distribution, for all holders of this tensor.
 
     >>> import unigrad
@@ -4528,7 +4545,7 @@ class Tensor:
     [[[[1.0, 1.0], [1.0, 1.0]]], [[[1.0, 1.0], [1.0, 1.0]]]]"""
         ...
 
-    def element_size(self) -> Tensor:
+    def element_size(self) -> builtins.int:
         """The bytes of an element.
 
     >>> import unigrad
@@ -4600,7 +4617,7 @@ class Tensor:
     tensor([0.6487, 6.3891])"""
         ...
 
-    def exponential_(self, lambd: builtins.float=1.0) -> Tensor:
+    def exponential_(self, lambd: builtins.float=1.0, *, generator: Any=None) -> Tensor:
         """Numbers of the exponential distribution with this rate, for all holders of this tensor.
 
     >>> import unigrad
@@ -4614,6 +4631,15 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).fill_(9.0)
     tensor([9., 9.])"""
+        ...
+
+    def fill_diagonal_(self, fill_value: Any, wrap: builtins.bool=False) -> Tensor:
+        """One value on the diagonal, of a matrix or of more axes that are equally long, for all holders of this tensor. With ``wrap`` the diagonal of a tall
+    matrix begins again below its end.
+
+    >>> import unigrad
+    >>> unigrad.zeros(2, 2).fill_diagonal_(3.0).tolist()
+    [[3.0, 0.0], [0.0, 3.0]]"""
         ...
 
     def fliplr(self) -> Tensor:
@@ -4696,7 +4722,7 @@ class Tensor:
     tensor([0., 1.])"""
         ...
 
-    def geometric_(self, p: Any) -> Tensor:
+    def geometric_(self, p: Any, *, generator: Any=None) -> Tensor:
         """How many trials of probability ``p`` there are until one succeeds, that one among them, for all holders of this tensor.
 
     >>> import unigrad
@@ -4802,7 +4828,7 @@ class Tensor:
     tensor([1., 1., 5.])"""
         ...
 
-    def is_complex(self) -> Tensor:
+    def is_complex(self) -> builtins.bool:
         """Whether the dtype is one of complex numbers: none is.
 
     >>> import unigrad
@@ -4810,7 +4836,7 @@ class Tensor:
     False"""
         ...
 
-    def is_contiguous(self) -> Tensor:
+    def is_contiguous(self, memory_format: Any=None) -> builtins.bool:
         """True: a tensor is a value, whose elements are in order wherever it is read.
 
     >>> import unigrad
@@ -4826,7 +4852,7 @@ class Tensor:
     True"""
         ...
 
-    def is_nonzero(self) -> Tensor:
+    def is_nonzero(self) -> builtins.bool:
         """Whether the only element is not 0; a read.
 
     >>> import unigrad
@@ -4834,7 +4860,7 @@ class Tensor:
     True"""
         ...
 
-    def is_same_size(self, other: Any) -> Tensor:
+    def is_same_size(self, other: Any) -> builtins.bool:
         """Whether both have the same shape.
 
     >>> import unigrad
@@ -4962,7 +4988,7 @@ class Tensor:
     tensor([0.])"""
         ...
 
-    def log_normal_(self, mean: builtins.float=1.0, std: builtins.float=2.0) -> Tensor:
+    def log_normal_(self, mean: builtins.float=1.0, std: builtins.float=2.0, *, generator: Any=None) -> Tensor:
         """Numbers whose logarithms are normally distributed with this mean and deviation, for all holders of this tensor.
 
     >>> import unigrad
@@ -5058,8 +5084,8 @@ class Tensor:
     tensor([2., 6.])"""
         ...
 
-    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool=False) -> Tensor:
-        """Indices along the last axis, drawn by weights: ``[.., num_samples]``.
+    def multinomial(self, num_samples: builtins.int, replacement: builtins.bool=False, *, generator: Any=None) -> Tensor:
+        """Indices along the last axis, drawn by weights: ``[.., num_samples]``; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.tensor([0.0, 3.0, 0.0]).multinomial(2, replacement=True).tolist()
@@ -5100,7 +5126,7 @@ class Tensor:
     Several ``q`` give a first axis."""
         ...
 
-    def ndimension(self) -> Tensor:
+    def ndimension(self) -> builtins.int:
         """The number of axes.
 
     >>> import unigrad
@@ -5132,7 +5158,7 @@ class Tensor:
     tensor([ 1., -2.])"""
         ...
 
-    def nelement(self) -> Tensor:
+    def nelement(self) -> builtins.int:
         """The number of elements.
 
     >>> import unigrad
@@ -5148,7 +5174,7 @@ class Tensor:
     (2, 2)"""
         ...
 
-    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
         """A tensor of this size with one value; of the same dtype and device unless they are given.
 
     >>> import unigrad
@@ -5164,7 +5190,7 @@ class Tensor:
     tensor([1., 1.])"""
         ...
 
-    def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
         """A tensor of data; of the same dtype and device unless they are given.
 
     >>> import unigrad
@@ -5226,6 +5252,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).pow_(0)
     tensor([1., 1.])"""
+        ...
+
+    def put_(self, *args: Any, **kwargs: Any) -> Tensor:
+        """``put`` in place: for all holders of this tensor.
+
+    >>> import unigrad
+    >>> unigrad.zeros(3).put_(unigrad.tensor([1]), unigrad.tensor([2.0]))
+    tensor([0., 2., 0.])"""
         ...
 
     def quantile(self, q: Any, dim: Any=None, keepdim: builtins.bool=False, *, interpolation: builtins.str='linear', axis: Any=None, keepdims: Any=None) -> Tensor:
@@ -5292,6 +5326,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([[3.0, 4.0]]).renorm_(2, 0, 1.0)
     tensor([[0.6000, 0.8000]])"""
+        ...
+
+    def resize_(self, *size: Any) -> Tensor:
+        """The same elements in another shape, for all holders of this tensor. Another number of elements is an error: there is no memory to grow into.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).resize_(3, 2).shape
+    (3, 2)"""
         ...
 
     def round_(self, *args: Any, **kwargs: Any) -> Tensor:
@@ -5454,6 +5496,14 @@ class Tensor:
     [0.0, 1.0]"""
         ...
 
+    def stride(self, dim: Any=None) -> Any:
+        """How many elements lie between neighbours along each axis, or along ``dim``: those of a row-major order, in which a value is read.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).stride()
+    (3, 1)"""
+        ...
+
     def sub_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``sub`` in place: for all holders of this tensor.
 
@@ -5580,6 +5630,14 @@ class Tensor:
     >>> import unigrad
     >>> unigrad.tensor([-1.5]).trunc_()
     tensor([-1.])"""
+        ...
+
+    def type(self, dtype: DType | builtins.str | builtins.type | None=None, non_blocking: builtins.bool=False) -> Any:
+        """PyTorch's name of the tensor's type; with a dtype, or such a name, the tensor as that type.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).type()
+    'torch.FloatTensor'"""
         ...
 
     def type_as(self, other: Any) -> Tensor:
@@ -5746,9 +5804,11 @@ def _vmap(function: Any, inputs: Sequence[Tensor], in_dims: Sequence[builtins.in
     What a function gives for each slice of the inputs.
     """
 
-def arange(start: builtins.float, end: builtins.float | None=None, step: builtins.float | None=None, *, stop: builtins.float | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def arange(start: Tensor | builtins.float | None=None, end: Tensor | builtins.float | None=None, step: Tensor | builtins.float | None=None, *, stop: Tensor | builtins.float | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+
+    Without `dtype` they are `int64` where all three are integers, or tensors of some without axes, else `float32`.
 
     >>> import unigrad
     >>> unigrad.arange(0, 10, 3)
@@ -5882,6 +5942,18 @@ def full(size: builtins.int | Sequence[builtins.int], fill_value: Tensor | built
     tensor([7., 7.])
     """
 
+def get_rng_state() -> Tensor:
+    """
+    Where the random numbers of this process are: 16 bytes on the CPU, which `set_rng_state` goes on from.
+
+    >>> import unigrad
+    >>> state = unigrad.get_rng_state()
+    >>> first = unigrad.rand(2)
+    >>> unigrad.set_rng_state(state)
+    >>> unigrad.rand(2).equal(first)
+    True
+    """
+
 def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], grad_outputs: Tensor | Sequence[Tensor] | None=None, *, retain_graph: builtins.bool | None=None, create_graph: builtins.bool=False, allow_unused: builtins.bool=False) -> builtins.tuple[Tensor, ...]:
     """
     The gradients of `outputs` with respect to `inputs`, as a tuple.
@@ -5914,6 +5986,16 @@ def hstack(tensors: Sequence[Tensor]) -> Tensor:
     tensor([1, 2, 3])
     """
 
+def initial_seed() -> builtins.int:
+    """
+    The seed of the random numbers of this process.
+
+    >>> import unigrad
+    >>> unigrad.manual_seed(3)
+    >>> unigrad.initial_seed()
+    3
+    """
+
 def linspace(start: builtins.float | builtins.int, end: builtins.float | builtins.int, steps: builtins.int=100, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     `steps` numbers from `start` to `end`, both included, at equal distances.
@@ -5923,7 +6005,7 @@ def linspace(start: builtins.float | builtins.int, end: builtins.float | builtin
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
 
-def logspace(start: builtins.float | builtins.int, end: builtins.float | builtins.int, steps: builtins.int=100, base: builtins.float | builtins.int=10.0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+def logspace(start: builtins.float | builtins.int, end: builtins.float | builtins.int, steps: builtins.int=100, base: builtins.float | builtins.int=10.0, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
     `base` to the powers of `linspace`.
 
@@ -5967,40 +6049,50 @@ def ones(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Seq
     (2, 3)
     """
 
-def rand(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def rand(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, generator: Generator | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
-    Uniform random numbers from 0 (inclusive) to 1 (exclusive).
+    Uniform random numbers from 0 (inclusive) to 1 (exclusive); of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.rand(2, 3).shape
     (2, 3)
     """
 
-def randint(low: builtins.int, high: builtins.int | Sequence[builtins.int] | None=None, size: builtins.int | Sequence[builtins.int] | None=None, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+def randint(low: builtins.int | None=None, high: builtins.int | Sequence[builtins.int] | None=None, size: builtins.int | Sequence[builtins.int] | None=None, *, generator: Generator | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
-    Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive).
+    Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive): `randint(high, size)`, `randint(low, high, size)`, each also by
+    names; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.randint(0, 10, (2, 3)).shape
     (2, 3)
     """
 
-def randn(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def randn(*shape: builtins.int | Sequence[builtins.int], size: builtins.int | Sequence[builtins.int] | None=None, generator: Generator | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
-    Normally distributed random numbers, of mean 0 and variance 1.
+    Normally distributed random numbers, of mean 0 and variance 1; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.randn(2, 3).shape
     (2, 3)
     """
 
-def randperm(n: builtins.int, *, device: Device | builtins.str | None=None) -> Tensor:
+def randperm(n: builtins.int, *, generator: Generator | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
     """
-    The numbers from 0 to `n - 1` in random order.
+    The numbers from 0 to `n - 1` in random order, `int64` unless another dtype is given; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> sorted(unigrad.randperm(4).tolist())
     [0, 1, 2, 3]
+    """
+
+def seed() -> builtins.int:
+    """
+    Begins the random numbers of this process anew, by a seed that the system chooses; the seed.
+
+    >>> import unigrad
+    >>> unigrad.seed() == unigrad.initial_seed()
+    True
     """
 
 def set_default_device(device: Device | builtins.str) -> Device:
@@ -6015,6 +6107,16 @@ def set_default_device(device: Device | builtins.str) -> Device:
     Device('cpu:0')
     >>> unigrad.set_default_device(before)
     Device('cpu:0')
+    """
+
+def set_rng_state(new_state: Tensor | builtins.tuple[builtins.int, builtins.int]) -> None:
+    """
+    Goes on with the random numbers of this process from a state: that of `get_rng_state`, or a generator's.
+
+    >>> import unigrad
+    >>> unigrad.set_rng_state(unigrad.Generator(3).get_state())
+    >>> unigrad.initial_seed()
+    3
     """
 
 def stack(tensors: Sequence[Tensor], dim: builtins.int=0, *, axis: builtins.int | None=None) -> Tensor:
@@ -6055,9 +6157,9 @@ def triu_indices(row: builtins.int, col: builtins.int, offset: builtins.int=0, *
     [[0, 0, 1], [0, 1, 1]]
     """
 
-def uniform(low: builtins.float | builtins.int, high: builtins.float | builtins.int, size: builtins.int | Sequence[builtins.int], *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
+def uniform(low: builtins.float | builtins.int, high: builtins.float | builtins.int, size: builtins.int | Sequence[builtins.int], *, generator: Generator | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None) -> Tensor:
     """
-    Uniform random numbers from `low` to `high`.
+    Uniform random numbers from `low` to `high`; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.uniform(-1.0, 1.0, (2, 3)).shape

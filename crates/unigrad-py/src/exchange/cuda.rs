@@ -1,4 +1,4 @@
-//! CUDA's array interface (Numba's, version 3): a dictionary that says where an array's memory is.
+//! CUDA's array interface (Numba's, version 3): a dictionary that says where an array's memory is; and the bare address.
 //!
 //! In: objects with `__cuda_array_interface__`; tensors on a CUDA device. Out: tensors of their memory; dictionaries.
 //! Always: the object is kept as long as a tensor needs its memory, and a tensor's memory as long as the tensor's object lives.
@@ -152,5 +152,34 @@ impl PyTensor {
         let held = Held::of(py, loan)?;
         py.import("weakref")?.call_method1("finalize", (&slf, held.getattr(py, "keep")?))?;
         Ok(interface)
+    }
+
+    /// Whether it is on a GPU by CUDA.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2).is_cuda
+    /// False
+    #[getter]
+    fn is_cuda(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.tensor().device().or_raise(py)?.backend() == "cuda")
+    }
+
+    /// Where the value's memory begins: computes it. The address holds until something is written to the tensor; 0 without elements. On the CPU and on
+    /// CUDA, a `RuntimeError` elsewhere.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2).data_ptr() != 0, unigrad.ones(0).data_ptr()
+    /// (True, 0)
+    fn data_ptr(&self, py: Python<'_>) -> PyResult<u64> {
+        let device = self.tensor().device().or_raise(py)?;
+        if !matches!(device.backend(), "cpu" | "cuda") {
+            let message = format!("data_ptr: memory of {device} has no address that others know\n help: `x.cpu()` first");
+            return Err(crate::error::exception(py, unigrad::ErrorKind::Device, message));
+        }
+        if self.tensor().numel() == 0 {
+            return Ok(0);
+        }
+        let loan = py.released(|| self.tensor().buffer().and_then(|buffer| Ok(buffer.lend(None)?))).or_raise(py)?;
+        Ok(loan.address())
     }
 }

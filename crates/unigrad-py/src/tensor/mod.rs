@@ -22,7 +22,7 @@ mod statistics;
 mod text;
 
 use crate::{
-    arguments::of_argument,
+    arguments::{Other, of_argument},
     device::{self, PyDevice},
     dtype::PyDType,
     error::{self, OrRaise},
@@ -35,7 +35,7 @@ use pyo3::{
     types::{PyBool, PyBytes, PyTuple},
 };
 pub(crate) use quantized::PyQuantized;
-use unigrad::tensor::Tensor;
+use unigrad::tensor::{Operand, Tensor, Value};
 
 /// An n-dimensional array on a device.
 ///
@@ -391,18 +391,28 @@ impl PyTensor {
         PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false, false)
     }
 
-    /// The value of another tensor, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.
+    /// The value of another tensor, or a number everywhere, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.
+    /// `non_blocking` is PyTorch's, and changes nothing.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).copy_(unigrad.tensor([7.0]))
     /// tensor([7., 7.])
-    fn copy_<'py>(slf: Bound<'py, PyTensor>, source: &PyTensor) -> PyResult<Bound<'py, PyTensor>> {
+    #[pyo3(signature = (source, non_blocking=false))]
+    fn copy_<'py>(slf: Bound<'py, PyTensor>, source: Other, non_blocking: bool) -> PyResult<Bound<'py, PyTensor>> {
         let py = slf.py();
+        let _ = non_blocking;
         {
             let _here = here(py);
             let this = slf.get().tensor();
-            let value = source.0.cast(this.dtype()).expand(this.shape());
-            let value = value.to(&this.device().or_raise(py)?);
+            let device = this.device().or_raise(py)?;
+            let source = match source.beside(py, this)? {
+                Operand::Tensor(source) => source,
+                Operand::Value(Value::Float(value) | Value::Constant(value)) => Tensor::full([0; 0], value, this.dtype(), &device),
+                Operand::Value(Value::Int(value)) => Tensor::full_int([0; 0], value, this.dtype(), &device),
+                Operand::Value(Value::Bool(value)) => Tensor::full_int([0; 0], value.into(), this.dtype(), &device),
+            };
+            let value = source.cast(this.dtype()).expand(this.shape());
+            let value = value.to(&device);
             if !this.is_variable() && unigrad::tensor::grad_enabled() && (this.needs_grad() || value.needs_grad()) {
                 // The way of the gradient is that of the new value; what was computed from the old one has the old one's.
                 this.become_value(&value)

@@ -1537,15 +1537,15 @@ impl PyTensor {
         made(py, || self.tensor().multilabel_soft_margin_loss(target.tensor(), weight.map(PyTensor::tensor), given_2))
     }
 
-    /// NaN becomes `nan`, infinities become `positive` and `negative`, which are the greatest and least finite numbers of the dtype unless given.
+    /// NaN becomes `nan`, infinities become `posinf` and `neginf`, which are the greatest and least finite numbers of the dtype unless given.
     /// What is replaced gets no gradient.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).nan_to_num()
     /// tensor([0.5000, 2.0000])
-    #[pyo3(signature = (nan=0.0, positive=None, negative=None))]
-    fn nan_to_num(&self, py: Python<'_>, nan: f64, positive: Option<f64>, negative: Option<f64>) -> PyResult<PyTensor> {
-        made(py, || self.tensor().nan_to_num(nan, positive, negative))
+    #[pyo3(signature = (nan=0.0, posinf=None, neginf=None))]
+    fn nan_to_num(&self, py: Python<'_>, nan: f64, posinf: Option<f64>, neginf: Option<f64>) -> PyResult<PyTensor> {
+        made(py, || self.tensor().nan_to_num(nan, posinf, neginf))
     }
 
     /// Whether different.

@@ -189,29 +189,33 @@ macro_rules! of_part {
         #[pymethods]
         impl PyTensor { $(
             $(#[doc = $doc])*
-            #[pyo3(signature = (dim=None, keepdim=None, *, axis=None, keepdims=None))]
+            #[pyo3(signature = (dim=None, keepdim=None, *, dtype=None, axis=None, keepdims=None))]
             fn $name(
                 &self,
                 py: Python<'_>,
                 dim: Option<PyAxes>,
                 keepdim: Option<bool>,
+                dtype: Option<PyDType>,
                 axis: Option<PyAxes>,
                 keepdims: Option<bool>,
             ) -> PyResult<PyTensor> {
                 let (axes, keeps) = (over_some(dim, axis)?, kept(keepdim, keepdims)?);
-                made(py, || unless_kept(self.tensor().$name(axes.clone()), self.tensor(), &axes, keeps))
+                made(py, || {
+                    let x = cast(self.tensor(), dtype);
+                    cast(&unless_kept(x.$name(axes.clone()), &x, &axes, keeps), dtype)
+                })
             }
         )* }
     };
 }
 of_part!(
-    /// Sum over axes in which NaN counts as 0.
+    /// Sum over axes in which NaN counts as 0; with `dtype` of elements of that type.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).nansum()
     /// tensor(2.5000)
     nansum,
-    /// Mean over axes of what is not NaN.
+    /// Mean over axes of what is not NaN; with `dtype` of elements of that type.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).nanmean()

@@ -112,15 +112,6 @@ impl PyTensor {
         })
     }
 
-    /// As another dtype.
-    ///
-    /// >>> import unigrad
-    /// >>> unigrad.tensor([0.5, 2.0]).type(unigrad.int32)
-    /// tensor([0, 2], dtype=unigrad.int32)
-    fn r#type(&self, py: Python<'_>, dtype: PyDType) -> PyResult<PyTensor> {
-        self.cast(py, dtype)
-    }
-
     /// The same elements in row-major order as another shape; one size may be -1.
     ///
     /// >>> import unigrad
@@ -232,9 +223,9 @@ impl PyTensor {
     /// >>> import unigrad
     /// >>> unigrad.tensor([3, 5]).expand((2, 2)).tolist()
     /// [[3, 5], [3, 5]]
-    #[pyo3(signature = (*shape))]
-    fn expand(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>) -> PyResult<PyTensor> {
-        let shape = Ints(spread(shape)?);
+    #[pyo3(signature = (*shape, **named))]
+    fn expand(&self, py: Python<'_>, shape: &Bound<'_, PyTuple>, named: Option<&Bound<'_, PyDict>>) -> PyResult<PyTensor> {
+        let shape = Ints(spread_or_named(shape, "size", named)?.unwrap_or_default());
         made(py, || self.tensor().expand_with(shape))
     }
 

@@ -6,7 +6,7 @@ import operator
 
 from .. import _check
 from .._errors import ArgumentError, AutogradError, ShapeError
-from .._unigrad import Generator, NoGrad, Tensor, full, grad_enabled, rand, randint, randn
+from .._unigrad import NoGrad, Tensor, arange, full, grad_enabled, rand, randint, randn
 from ._method import _method, _method_named
 
 _IN_PLACE = (
@@ -14,7 +14,7 @@ _IN_PLACE = (
     "bitwise_right_shift bitwise_xor ceil clamp clamp_max clamp_min clip copysign cos cosh cumprod cumsum deg2rad digamma div divide eq erf erfc erfinv exp exp2 expm1 "
     "float_power floor floor_divide fmod frac gcd ge greater greater_equal gt heaviside hypot index_add index_copy index_fill index_put index_reduce lcm ldexp le lerp less "
     "less_equal lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor logit lt masked_fill masked_scatter mul multiply nan_to_num ne neg negative "
-    "nextafter not_equal pow rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square sub subtract "
+    "nextafter not_equal pow put rad2deg reciprocal relu remainder renorm round rsqrt scatter scatter_add scatter_reduce sgn sigmoid sign sin sinc sinh sqrt square sub subtract "
     "tan tanh tril triu true_divide trunc xlogy"
 ).split()
 
@@ -50,20 +50,27 @@ def zero_(self):
     return self.fill_(0)
 
 
-def _numbers(of_all, of_one, generator):
-    """What draws numbers: the library's function, or that of a generator of one's own."""
-    if generator is None:
-        return of_all
-    if not isinstance(generator, Generator):
-        raise TypeError(f"argument 'generator': a unigrad.Generator is wanted, not {_check._kind(generator)}")
-    return lambda *shape, device: getattr(generator, of_one)(shape, device=device)
+@_method
+def fill_diagonal_(self, fill_value, wrap=False):
+    """One value on the diagonal, of a matrix or of more axes that are equally long, for all holders of this tensor. With ``wrap`` the diagonal of a tall
+    matrix begins again below its end."""
+    value, wrap = _check.number("fill_value", fill_value), _check.flag("wrap", wrap)
+    if self.ndim < 2:
+        raise ArgumentError(f"fill_diagonal_: two axes and more are wanted, not {self.ndim}")
+    if self.ndim > 2 and len(set(self.shape)) != 1:
+        raise ShapeError(f"fill_diagonal_: the axes of {list(self.shape)} differ\n help: of more than two all are equally long")
+    step, end = sum(self.stride()), self.numel()
+    if not wrap or self.ndim > 2:
+        end = min(end, min(self.shape) * step)
+    places = arange(0, end, step, device=self.device)
+    return _set(self, self.flatten().index_fill(0, places, value).reshape(self.shape), "fill_diagonal_")
 
 
 @_method
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Normally distributed numbers, for all holders of this tensor."""
     mean, std = _check.number("mean", mean), _check.number("std", std, 0.0)
-    return _set(self, _numbers(randn, "randn", generator)(*self.shape, device=self.device) * std + mean, "normal_")
+    return _set(self, randn(tuple(self.shape), device=self.device, generator=generator) * std + mean, "normal_")
 
 
 @_method
@@ -72,7 +79,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None):
     least, most = _check.number("from_", from_), _check.number("to", to)
     if least > most:
         raise ArgumentError(f"argument 'from_' is {least}, above 'to', {most}\n help: use a range")
-    return _set(self, _numbers(rand, "rand", generator)(*self.shape, device=self.device) * (most - least) + least, "uniform_")
+    return _set(self, rand(tuple(self.shape), device=self.device, generator=generator) * (most - least) + least, "uniform_")
 
 
 # How far integers go that a dtype holds all of: those of floats by their digits.
@@ -89,51 +96,50 @@ def random_(self, from_=None, to=None, *, generator=None):
         least, most = (0, _check.whole("from_", from_)) if to is None else (_check.whole("from_", from_), _check.whole("to", to))
     if least >= most:
         raise ArgumentError(f"argument 'from_' is {least}, not below {most}\n help: use a range of integers")
-    source = randint if _numbers(None, "randint", generator) is None else generator.randint
-    return self.copy_(source(least, most, tuple(self.shape), device=self.device).to(self.dtype))
+    return self.copy_(randint(least, most, tuple(self.shape), device=self.device, generator=generator).to(self.dtype))
 
 
-def _drawn(self, name, make):
+def _drawn(self, name, generator, make):
     """What numbers above 0 and at most 1 become, for all holders of this tensor."""
-    return _set(self, make(1 - rand(*self.shape, device=self.device)), name)
+    return _set(self, make(1 - rand(tuple(self.shape), device=self.device, generator=generator)), name)
 
 
 @_method
-def bernoulli_(self, p=0.5):
+def bernoulli_(self, p=0.5, *, generator=None):
     """1 with the probability ``p``, a number or a tensor that broadcasts, else 0, for all holders of this tensor."""
     if not isinstance(p, Tensor):
         p = _check.probability("p", p)
-    return self.copy_((rand(*self.shape, device=self.device) < p).to(self.dtype))
+    return self.copy_((rand(tuple(self.shape), device=self.device, generator=generator) < p).to(self.dtype))
 
 
 @_method
-def exponential_(self, lambd=1.0):
+def exponential_(self, lambd=1.0, *, generator=None):
     """Numbers of the exponential distribution with this rate, for all holders of this tensor."""
     lambd = _check.number("lambd", lambd, above=0)
-    return _drawn(self, "exponential_", lambda u: u.log() * (-1 / lambd))
+    return _drawn(self, "exponential_", generator, lambda u: u.log() * (-1 / lambd))
 
 
 @_method
-def geometric_(self, p):
+def geometric_(self, p, *, generator=None):
     """How many trials of probability ``p`` there are until one succeeds, that one among them, for all holders of this tensor."""
     p = _check.number("p", p, above=0, most=1.0)
     if p == 1:
         return self.fill_(1)
-    return self.copy_((1 - rand(*self.shape, device=self.device)).log().div(math.log1p(-p)).ceil().clamp(min=1).to(self.dtype))
+    return self.copy_((1 - rand(tuple(self.shape), device=self.device, generator=generator)).log().div(math.log1p(-p)).ceil().clamp(min=1).to(self.dtype))
 
 
 @_method
-def log_normal_(self, mean=1.0, std=2.0):
+def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Numbers whose logarithms are normally distributed with this mean and deviation, for all holders of this tensor."""
     mean, std = _check.number("mean", mean), _check.number("std", std, above=0)
-    return _set(self, (randn(*self.shape, device=self.device) * std + mean).exp(), "log_normal_")
+    return _set(self, (randn(tuple(self.shape), device=self.device, generator=generator) * std + mean).exp(), "log_normal_")
 
 
 @_method
-def cauchy_(self, median=0.0, sigma=1.0):
+def cauchy_(self, median=0.0, sigma=1.0, *, generator=None):
     """Numbers of Cauchy's distribution, for all holders of this tensor."""
     median, sigma = _check.number("median", median), _check.number("sigma", sigma, above=0)
-    return _drawn(self, "cauchy_", lambda u: ((u - 0.5) * math.pi).tan() * sigma + median)
+    return _drawn(self, "cauchy_", generator, lambda u: ((u - 0.5) * math.pi).tan() * sigma + median)
 
 
 def _writes_a_leaf(x):
@@ -199,8 +205,8 @@ class _Data(Tensor):
             inside.__exit__()
         return self
 
-    def copy_(self, source):
-        return self._written(lambda owner: owner.copy_(source.detach()))
+    def copy_(self, source, non_blocking=False):
+        return self._written(lambda owner: owner.copy_(source.detach() if isinstance(source, Tensor) else source))
 
     def _become(self, value):
         return self._written(lambda owner: owner._become(value.detach()))

@@ -105,7 +105,7 @@ def msort(self: Any) -> Tensor:
     >>> unigrad.tensor([True, False]).msort()
     tensor([False,  True])"""
     ...
-def is_complex(self: Any) -> Tensor:
+def is_complex(self: Any) -> builtins.bool:
     """Whether the dtype is one of complex numbers: none is.
 
     >>> import unigrad

@@ -1,9 +1,10 @@
 """Axes and shapes."""
 
 import itertools
+import math
 
 from .. import _check
-from .._errors import ArgumentError
+from .._errors import ArgumentError, AxisError, ShapeError
 from .._unigrad import Tensor, meshgrid, stack
 from ._method import _method, _method_named
 
@@ -179,9 +180,55 @@ def element_size(self):
 
 
 @_method
-def is_contiguous(self):
+def is_contiguous(self, memory_format=None):
     """True: a tensor is a value, whose elements are in order wherever it is read."""
     return True
+
+
+@_method
+def stride(self, dim=None):
+    """How many elements lie between neighbours along each axis, or along ``dim``: those of a row-major order, in which a value is read."""
+    steps, step = [], 1
+    for size in reversed(self.shape):
+        steps.insert(0, step)
+        step *= max(size, 1)
+    if dim is None:
+        return tuple(steps)
+    if not steps:
+        raise AxisError("argument 'dim' is given, for a tensor without axes")
+    return steps[_check.axis("dim", dim, self.ndim)]
+
+
+def broadcast_shapes(*shapes):
+    """The shape that tensors of these shapes have together.
+
+    >>> import unigrad
+    >>> unigrad.broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    shapes = [_check.shape("shapes", one) for one in shapes]
+    out = [1] * max(map(len, shapes), default=0)
+    for shape in shapes:
+        for axis, size in enumerate(shape, len(out) - len(shape)):
+            if size != 1 and out[axis] not in (1, size):
+                raise ShapeError(
+                    f"argument 'shapes': {', '.join(str(list(one)) for one in shapes)} do not broadcast: {out[axis]} against {size}\n"
+                    " help: sizes match from the last axis back, or are 1"
+                )
+            out[axis] = size if out[axis] == 1 else out[axis]
+    return tuple(out)
+
+
+@_method
+def resize_(self, *size):
+    """The same elements in another shape, for all holders of this tensor. Another number of elements is an error: there is no memory to grow into."""
+    shape = _check.shape("size", size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+    if math.prod(shape) != self.numel():
+        raise ShapeError(
+            f"resize_: argument 'size' is {list(shape)}, for {list(self.shape)}: {math.prod(shape)} elements of {self.numel()}\n"
+            " help: a tensor is a value; slice it, `concat` it, or make a new one"
+        )
+    return self._become(self.reshape(shape))
 
 
 @_method

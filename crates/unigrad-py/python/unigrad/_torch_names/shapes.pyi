@@ -16,6 +16,8 @@ from unigrad.nn.parameter import Parameter as _Parameter
 from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Tensor as Tensor
 from unigrad._errors import ArgumentError as ArgumentError
+from unigrad._errors import AxisError as AxisError
+from unigrad._errors import ShapeError as ShapeError
 
 def hsplit(self: Any, indices_or_sections: Any) -> builtins.tuple[Tensor, ...]:
     """``tensor_split`` along the axis that ``hsplit`` names.
@@ -122,42 +124,63 @@ def combinations(self: Any, r: builtins.int=2, with_replacement: builtins.bool=F
     >>> unigrad.tensor([1, 2, 3]).combinations().tolist()
     [[1, 2], [1, 3], [2, 3]]"""
     ...
-def nelement(self: Any) -> Tensor:
+def nelement(self: Any) -> builtins.int:
     """The number of elements.
 
     >>> import unigrad
     >>> unigrad.ones(2, 3).nelement()
     6"""
     ...
-def ndimension(self: Any) -> Tensor:
+def ndimension(self: Any) -> builtins.int:
     """The number of axes.
 
     >>> import unigrad
     >>> unigrad.ones(2, 3).ndimension()
     2"""
     ...
-def element_size(self: Any) -> Tensor:
+def element_size(self: Any) -> builtins.int:
     """The bytes of an element.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).element_size()
     4"""
     ...
-def is_contiguous(self: Any) -> Tensor:
+def is_contiguous(self: Any, memory_format: Any=None) -> builtins.bool:
     """True: a tensor is a value, whose elements are in order wherever it is read.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).is_contiguous()
     True"""
     ...
-def is_same_size(self: Any, other: Any) -> Tensor:
+def stride(self: Any, dim: Any=None) -> Any:
+    """How many elements lie between neighbours along each axis, or along ``dim``: those of a row-major order, in which a value is read.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).stride()
+    (3, 1)"""
+    ...
+def broadcast_shapes(*shapes: Any) -> builtins.tuple[builtins.int, ...]:
+    """The shape that tensors of these shapes have together.
+
+    >>> import unigrad
+    >>> unigrad.broadcast_shapes((2, 1), (3,))
+    (2, 3)"""
+    ...
+def resize_(self: Any, *size: Any) -> Tensor:
+    """The same elements in another shape, for all holders of this tensor. Another number of elements is an error: there is no memory to grow into.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 3).resize_(3, 2).shape
+    (3, 2)"""
+    ...
+def is_same_size(self: Any, other: Any) -> builtins.bool:
     """Whether both have the same shape.
 
     >>> import unigrad
     >>> unigrad.ones(2).is_same_size(unigrad.zeros(2))
     True"""
     ...
-def is_nonzero(self: Any) -> Tensor:
+def is_nonzero(self: Any) -> builtins.bool:
     """Whether the only element is not 0; a read.
 
     >>> import unigrad

@@ -201,8 +201,8 @@ _FLOATS = {
 }
 
 
-def finfo(type, /):  # noqa: A002
-    """Limits of a float dtype, or of an array's.
+def finfo(type=_u.float32, /):  # noqa: A002
+    """Limits of a float dtype, or of an array's; of the default one without.
 
     >>> import unigrad
     >>> unigrad.array_api.finfo(unigrad.float32).bits

@@ -29,7 +29,7 @@ def promoted(a: Any, b: Any) -> Any:
 def of_scalar(value: builtins.float, like: Any) -> Any:
     """The dtype that a Python number has beside an array of the dtype ``like``."""
     ...
-def result_type(*arrays_and_dtypes: Any) -> Any:
+def result_type(*arrays_and_dtypes: Any) -> DType:
     """The dtype that an operation on these arrays, dtypes and numbers has.
 
     >>> import unigrad
@@ -43,7 +43,7 @@ def isdtype(dtype: DType | builtins.str | builtins.type, kind: Any) -> Any:
     >>> unigrad.array_api.isdtype(unigrad.float32, ("integral", "real floating"))
     True"""
     ...
-def can_cast(from_: Any, to: Any, /) -> Any:
+def can_cast(from_: Any, to: Any, /) -> builtins.bool:
     """Whether a dtype, or an array's, becomes another one by the standard's promotion.
 
     >>> import unigrad.array_api as xp
@@ -90,8 +90,8 @@ class iinfo_object:
     def __repr__(self) -> builtins.str: ...
     def __setattr__(self, name: builtins.str, value: builtins.float) -> None: ...
     def __delattr__(self, name: builtins.str) -> None: ...
-def finfo(type: Any, /) -> Any:
-    """Limits of a float dtype, or of an array's.
+def finfo(type: Any=..., /) -> Any:
+    """Limits of a float dtype, or of an array's; of the default one without.
 
     >>> import unigrad
     >>> unigrad.array_api.finfo(unigrad.float32).bits
