@@ -403,27 +403,37 @@ def full_like(
 
 
 def rand_like(
-    x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
+    x: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | str | type | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """Uniform random numbers of a tensor's shape, dtype and device.
+    """Uniform random numbers of a tensor's shape, dtype and device; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.rand_like(unigrad.zeros(2, 3)).shape
     (2, 3)
     """
-    return rand(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
+    return rand(x.shape, generator=generator, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
 def randn_like(
-    x: Tensor, *, dtype: DType | str | type | None = None, device: Device | str | None = None, requires_grad: bool = False
+    x: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | str | type | None = None,
+    device: Device | str | None = None,
+    requires_grad: bool = False,
 ) -> Tensor:
-    """Normally distributed random numbers of a tensor's shape, dtype and device.
+    """Normally distributed random numbers of a tensor's shape, dtype and device; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.randn_like(unigrad.zeros(2, 3)).shape
     (2, 3)
     """
-    return randn(x.shape, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
+    return randn(x.shape, generator=generator, dtype=dtype or x.dtype, device=device or x.device, requires_grad=requires_grad)
 
 
 _OF_TENSORS = "numel meshgrid einsum where zeros_like ones_like full_like rand_like randn_like".split()

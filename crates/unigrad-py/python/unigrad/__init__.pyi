@@ -798,8 +798,8 @@ def ones_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=N
 
 pi: builtins.float
 def pow(input: Tensor | builtins.float | Any, other: Tensor | builtins.float | Any, *args: Any, **kwargs: Any) -> Tensor: ...
-def rand_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """Uniform random numbers of a tensor's shape, dtype and device.
+def rand_like(x: Tensor, *, generator: Generator | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """Uniform random numbers of a tensor's shape, dtype and device; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.rand_like(unigrad.zeros(2, 3)).shape
@@ -807,8 +807,8 @@ def rand_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=N
     """
     ...
 
-def randn_like(x: Tensor, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """Normally distributed random numbers of a tensor's shape, dtype and device.
+def randn_like(x: Tensor, *, generator: Generator | None=None, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    """Normally distributed random numbers of a tensor's shape, dtype and device; of a generator of one's own if one is given.
 
     >>> import unigrad
     >>> unigrad.randn_like(unigrad.zeros(2, 3)).shape

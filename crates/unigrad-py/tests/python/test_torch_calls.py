@@ -65,6 +65,8 @@ DRAWN = {
     "rand": lambda g: ug.rand(4, generator=g),
     "randn": lambda g: ug.randn((4,), generator=g, dtype="float64"),
     "randint": lambda g: ug.randint(1000, (4,), generator=g),
+    "rand_like": lambda g: ug.rand_like(ug.zeros(4), generator=g),
+    "randn_like": lambda g: ug.randn_like(ug.zeros(4), generator=g),
     "randint_like": lambda g: ug.randint_like(ug.zeros(4), 1000, generator=g),
     "randperm": lambda g: ug.randperm(50, generator=g),
     "uniform": lambda g: ug.uniform(2.0, 3.0, (4,), generator=g),
