@@ -519,8 +519,19 @@ fn layers_are_pytorchs_on_gpus() {
     }
 }
 
-/// Cases that are more than calls of single ops, which the op table has on every device; kernels cost a compiler each, so they are few.
-const IN_SHARE: [(&str, u64); 3] = [("Lstm", 6), ("MultiHeadAttention", 3), ("SpectralNorm", 0)];
+/// Cases that are more than calls of single ops, which the op table has on every device; kernels cost a compiler each, so they are few:
+/// one of each kind of layer. `UNIGRAD_TEST_FULL=1` takes all.
+const IN_SHARE: [(&str, u64); 9] = [
+    ("Lstm", 6),
+    ("MultiHeadAttention", 3),
+    ("SpectralNorm", 0),
+    ("ConvTranspose2d", 0),
+    ("GroupNorm", 0),
+    ("EmbeddingBag", 0),
+    ("MaxPool2d", 0),
+    ("Upsample", 0),
+    ("LocalResponseNorm", 0),
+];
 
 /// Where a function has a step or a kink within a rounding error of an input, a half type may be on the other side of it: what matters is that
 /// values are finite.
