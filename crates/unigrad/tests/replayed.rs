@@ -306,6 +306,31 @@ fn other_threads_wait_for_the_new_values() {
     }
 }
 
+/// What else refers to a tensor while a function is recorded, in some calls and not in others, is not the function's doing.
+#[test]
+fn readers_do_not_make_it_another_function() {
+    let _alone = alone();
+    for device in unigrad_testing::devices() {
+        let total = Tensor::zeros([64], DType::F32, &device).realize().unwrap();
+        let (sum, one) = (total.clone(), Tensor::ones([64], DType::F32, &device).realize().unwrap());
+        let mut add = replay(move |inputs| {
+            sum.assign(&(&sum + &inputs[0]))?;
+            Ok(vec![])
+        });
+        for call in 0..12 {
+            let reader = (call % 2 == 1).then(|| &total * 1.0);
+            add.call(&[&one]).unwrap_or_else(|error| panic!("{device}, call {call}: {error}"));
+            let seen = reader.map(|reader| reader.to_vec::<f32>().unwrap());
+            assert!(seen.is_none_or(|seen| seen == [call as f32; 64]), "{device}: a reader sees what was there when it was written");
+        }
+        for _ in 0..4 {
+            add.call(&[&one]).unwrap();
+        }
+        assert!(add.n_replayed() > 0, "{device}");
+        assert_eq!(total.to_vec::<f32>().unwrap(), [16.0; 64], "{device}");
+    }
+}
+
 /// One step of a decode loop: a rotated key and a value go to a position that is an argument, and a query attends to what is there.
 #[test]
 fn a_cache_is_written_where_it_is() {

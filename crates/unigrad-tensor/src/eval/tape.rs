@@ -38,6 +38,8 @@ pub(crate) struct Evaluated {
     pub(crate) ready: Again,
     /// Nodes with data.
     pub(crate) externals: Vec<External>,
+    /// Which of them could be overwritten: what nothing else refers to.
+    pub(crate) donatable: Vec<bool>,
     /// Nodes that got data.
     pub(crate) outputs: Vec<Output>,
     /// Which of them were assigned.
@@ -192,6 +194,7 @@ pub(super) fn note(capture: &Capture, ready: &Arc<Ready>, device: Device, site: 
         device,
         ready: Again { ready: Arc::clone(ready), site },
         externals,
+        donatable: capture.donatable.clone(),
         outputs: capture.outputs().map(|node| Output { id: node.id(), like: node.stand_in(), origin: node.origin() }).collect(),
         assigned: capture.assigned().collect(),
         scalars: capture.scalar_nodes().zip(&capture.scalars).map(word).collect(),

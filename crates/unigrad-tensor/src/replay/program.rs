@@ -41,6 +41,8 @@ struct Evaluation {
     device: Device,
     again: Again,
     externals: Vec<Source>,
+    /// Which of them nothing else referred to.
+    donatable: Vec<bool>,
     /// Leaves of the outputs' types, and where the user wrote them.
     outputs: Vec<(Expr, Origin)>,
     assigned: Vec<usize>,
@@ -134,7 +136,8 @@ impl Digest {
                 externals.push(source);
             }
             let outputs = step.outputs.iter().map(|output| (output.like.clone(), output.origin)).collect();
-            steps.push(Evaluation { device: step.device, again: step.ready.clone(), externals, outputs, assigned: step.assigned.clone() });
+            let (device, again, donatable, assigned) = (step.device, step.ready.clone(), step.donatable.clone(), step.assigned.clone());
+            steps.push(Evaluation { device, again, externals, donatable, outputs, assigned });
         }
         let of_result = |node: &Expr| {
             let input = inputs.iter().position(|input| input.same(node)).map(Source::Input);
@@ -157,6 +160,13 @@ impl Digest {
     /// Whether both calls did the same, but for numbers.
     pub(super) fn is_like(&self, other: &Digest) -> bool {
         self.first_difference(other).is_none()
+    }
+
+    /// Whether both calls may have done the same, but that something else, such as another thread that reads, referred to a tensor in one of them:
+    /// then it was not overwritten where it is.
+    pub(super) fn was_shared(&self, other: &Digest) -> bool {
+        let is_other = |(a, b): (&Evaluation, &Evaluation)| a.again != b.again && a.externals == b.externals && a.donatable != b.donatable;
+        self.steps.len() == other.steps.len() && self.steps.iter().zip(&other.steps).any(is_other)
     }
 
     fn first_difference(&self, other: &Digest) -> Option<&'static str> {
