@@ -240,16 +240,16 @@ fn check_seed(output: &Expr, dy: &Expr) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a gradient is asked for: a node, or a variable with any value it had.
+/// What a gradient is asked for, or passes hooks at: a node, or a variable with any value it had.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Target {
+pub(crate) enum Target {
     Node(NodeId),
     Variable(VariableId),
 }
 
 impl Target {
     #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
-    fn of(node: &Expr) -> Target {
+    pub(crate) fn of(node: &Expr) -> Target {
         match node.op() {
             Op::Variable(id) => Target::Variable(*id),
             _ => Target::Node(node.id()),

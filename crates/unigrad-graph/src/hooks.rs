@@ -5,7 +5,10 @@
 //! shape and dtype. A hook lives until it is taken away, or its node or variable is gone. A program without hooks pays for one comparison a pass.
 //! Never: calls or drops a program's function while it is locked.
 
-use crate::{Error, Expr, NodeId, Op, VariableId, WeakExpr, autograd::autograd_error};
+use crate::{
+    Error, Expr, WeakExpr,
+    autograd::{Target, autograd_error},
+};
 use rustc_hash::FxHashMap;
 use std::{
     fmt,
@@ -18,23 +21,6 @@ use std::{
 /// A function of a gradient; its error is the pass's.
 pub type GradientFunction = dyn Fn(&Expr) -> Result<Expr, Error> + Send + Sync;
 
-/// What has hooks: a node, or a variable with any value it has.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Hooked {
-    Node(NodeId),
-    Variable(VariableId),
-}
-
-impl Hooked {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "it asks for one op")]
-    fn of(node: &Expr) -> Hooked {
-        match node.op() {
-            Op::Variable(id) => Hooked::Variable(*id),
-            _ => Hooked::Node(node.id()),
-        }
-    }
-}
-
 /// What is known of a place.
 struct Hooks {
     functions: Vec<(u64, Arc<GradientFunction>)>,
@@ -45,7 +31,7 @@ struct Hooks {
 
 #[derive(Default)]
 struct Known {
-    all: FxHashMap<Hooked, Hooks>,
+    all: FxHashMap<Target, Hooks>,
     /// How many there were when those of what is gone were last taken away.
     swept: usize,
 }
@@ -67,7 +53,7 @@ pub(crate) fn are_there() -> bool {
 /// A hook that is there until it is taken away.
 #[derive(Clone, Copy)]
 pub struct HookId {
-    owner: Hooked,
+    owner: Target,
     number: u64,
 }
 
@@ -85,7 +71,7 @@ fn with_place<T>(node: &Expr, is_alive: Box<dyn Fn() -> bool + Send + Sync>, cha
         gone.extend(known.all.extract_if(|_, hooks| !(hooks.is_alive)()));
         known.swept = known.all.len();
     }
-    let hooks = known.all.entry(Hooked::of(node)).or_insert_with(|| Hooks { functions: Vec::new(), kept: None, is_alive });
+    let hooks = known.all.entry(Target::of(node)).or_insert_with(|| Hooks { functions: Vec::new(), kept: None, is_alive });
     let result = change(hooks);
     COUNT.store(known.all.len(), Ordering::Relaxed);
     drop(known);
@@ -97,7 +83,7 @@ fn with_place<T>(node: &Expr, is_alive: Box<dyn Fn() -> bool + Send + Sync>, cha
 pub fn add_hook(node: &Expr, is_alive: Option<Box<dyn Fn() -> bool + Send + Sync>>, function: Arc<GradientFunction>) -> HookId {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     with_place(node, is_alive.unwrap_or_else(|| alive(node.downgrade())), |hooks| hooks.functions.push((number, function)));
-    HookId { owner: Hooked::of(node), number }
+    HookId { owner: Target::of(node), number }
 }
 
 fn alive(node: WeakExpr) -> Box<dyn Fn() -> bool + Send + Sync> {
@@ -128,19 +114,19 @@ pub fn kept_gradient(node: &Expr) -> Option<Option<Expr>> {
     if !are_there() {
         return None;
     }
-    known().all.get(&Hooked::of(node)).and_then(|hooks| hooks.kept.clone())
+    known().all.get(&Target::of(node)).and_then(|hooks| hooks.kept.clone())
 }
 
 /// Replaces the gradient that passes have left with a node, where it is kept.
 pub fn set_kept_gradient(node: &Expr, gradient: Option<Expr>) {
-    let before = known().all.get_mut(&Hooked::of(node)).and_then(|hooks| hooks.kept.as_mut().map(|kept| std::mem::replace(kept, gradient)));
+    let before = known().all.get_mut(&Target::of(node)).and_then(|hooks| hooks.kept.as_mut().map(|kept| std::mem::replace(kept, gradient)));
     drop(before);
 }
 
 /// What a pass goes on with where `dy` has arrived at a node.
 #[track_caller]
 pub(crate) fn hooked(node: &Expr, dy: Expr) -> Result<Expr, Error> {
-    let functions: Vec<Arc<GradientFunction>> = match known().all.get(&Hooked::of(node)) {
+    let functions: Vec<Arc<GradientFunction>> = match known().all.get(&Target::of(node)) {
         Some(hooks) => hooks.functions.iter().map(|(_, function)| function.clone()).collect(),
         None => return Ok(dy),
     };
