@@ -221,6 +221,11 @@ impl Composite {
         stand_ins
     }
 
+    /// Equal for composites of equal content.
+    pub(crate) fn content(&self) -> u64 {
+        self.hash
+    }
+
     /// What it was recorded as.
     pub fn name(&self) -> &'static str {
         self.name
@@ -240,7 +245,7 @@ impl Composite {
     pub fn nodes(&self, arguments: &[Expr]) -> Vec<Expr> {
         let mut values: Vec<Expr> = arguments.to_vec();
         for step in &self.steps {
-            let inputs = step.inputs.iter().map(|input| values[*input as usize].clone()).collect();
+            let inputs: Inputs = step.inputs.iter().map(|input| values[*input as usize].clone()).collect();
             values.push(Expr::of_node_type(step.node_type.clone(), inputs));
         }
         values
@@ -262,14 +267,16 @@ impl Composite {
 impl Recorded {
     /// The results for these arguments of the function, as parts of one node. `None` where a type is not that of the recorded function.
     #[track_caller]
-    pub fn call(&self, arguments: &[Expr]) -> Option<Vec<Expr>> {
+    pub fn call(&self, arguments: impl IntoIterator<Item = Expr>) -> Option<Vec<Expr>> {
+        let mut arguments: SmallVec<[Option<Expr>; 16]> = arguments.into_iter().map(Some).collect();
         let mut taken = Inputs::with_capacity(self.arguments.len());
         for (i, of) in self.arguments.iter().zip(&self.composite.arguments) {
-            let argument = arguments.get(*i)?;
+            // Each is taken once.
+            let argument = arguments.get_mut(*i)?.take()?;
             if argument.is_named() || argument.tensor_type().number() != of.number() {
                 return None;
             }
-            taken.push(argument.clone());
+            taken.push(argument);
         }
         let whole = Expr::composite(&self.composite, taken)?;
         let mut results = Vec::with_capacity(self.composite.results.len());

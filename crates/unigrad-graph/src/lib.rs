@@ -15,8 +15,10 @@ mod composite;
 mod dims;
 mod error;
 mod hooks;
+mod ids;
 mod index;
 mod loops;
+mod met;
 mod node;
 mod op;
 pub mod ops;
@@ -33,11 +35,12 @@ pub use composite::{Composite, Recorded};
 pub use dims::{AxisNames, Dim, Factor, Names, Sum, factors, is_plain, merged};
 pub use error::{Error, ErrorKind};
 pub use hooks::{GradientFunction, HookId, add_hook, keep_gradient, kept_gradient, remove_hook, set_kept_gradient};
+pub use ids::next_id;
 pub use index::NodeIndex;
 pub use loops::{Given, Loop, Taken};
 pub use node::{
     EnableGradGuard, Expr, Inputs, KeepScalarsGuard, NoGradGuard, Node, NodeId, Storage, WeakExpr, enable_grad_guard, grad_enabled,
-    keep_scalars_guard, next_id, no_grad_guard, set_grad_enabled,
+    keep_scalars_guard, no_grad_guard, set_grad_enabled,
 };
 pub use op::{ConvSpec, CustomGradient, CustomOp, InvalidOp, KernelSpec, Op, PadAxis, SliceAxis, VariableId};
 pub use ops::decompose;

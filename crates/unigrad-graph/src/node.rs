@@ -1,9 +1,10 @@
 //! Nodes, and the handle to one.
 
 use crate::{
-    Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, is_countable,
+    Below, Claim, Composite, Error, ErrorKind, Loop, Op, Shape, VariableId, dims, ids, is_countable,
+    met::{self, Start},
     op::InvalidOp,
-    release,
+    release::{self, Spare},
     shape::MAX_RANK,
     traits::Traits,
     types::{self, NodeType, TensorType},
@@ -16,7 +17,7 @@ use std::{
     mem::ManuallyDrop,
     sync::{
         Arc, OnceLock, RwLock, RwLockReadGuard, Weak,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 use unigrad_scalar::{BinaryOp, DType, Format, Literal, Origin, UnaryOp};
@@ -28,7 +29,7 @@ pub type NodeId = u64;
 pub type Inputs = SmallVec<[Expr; 2]>;
 
 /// What a constructor gives as inputs.
-pub(crate) trait IntoInputs {
+pub(crate) trait IntoInputs: AsRef<[Expr]> {
     fn into_inputs(self) -> Inputs;
 }
 
@@ -36,6 +37,13 @@ impl IntoInputs for Inputs {
     #[inline]
     fn into_inputs(self) -> Inputs {
         self
+    }
+}
+
+impl IntoInputs for [Expr; 0] {
+    #[inline]
+    fn into_inputs(self) -> Inputs {
+        Inputs::new()
     }
 }
 
@@ -89,13 +97,6 @@ pub(crate) struct Evaluated {
     data: Storage,
     /// What the inputs were, for callers that ask for a gradient after they were let go.
     below: OnceLock<Arc<Below>>,
-}
-
-static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// The id that the next node gets: smaller ones were there before.
-pub fn next_id() -> NodeId {
-    NEXT.load(Ordering::Relaxed)
 }
 
 /// A cheap, shared handle to a [`Node`]. The constructors of ops are in [`crate::ops`].
@@ -242,14 +243,29 @@ impl Expr {
         shape: &[usize],
         dtype: DType,
     ) -> Expr {
-        let inputs = inputs.into_inputs();
-        let below = Traits::any(&inputs);
-        if let (Some(first), false) = (inputs.first(), below.has(Traits::NAMED))
-            && let Some(node_type) = types::met_code(code, is, shape, dtype, first.device())
-        {
-            return Expr::judged(node_type, inputs, below, 0);
+        match Expr::met(code, |near| is(&near.op), inputs, shape, dtype) {
+            Ok(made) => made,
+            Err(inputs) => Expr::new(op(), inputs.into_inputs(), shape, dtype),
         }
-        Expr::new(op(), inputs, shape, dtype)
+    }
+
+    /// A node that gives this, whose type the thread has met: it has this code, and `is` tells it from others. The inputs, where there is none.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn met<I: IntoInputs>(
+        code: u64,
+        is: impl Fn(&NodeType) -> bool,
+        inputs: I,
+        shape: &[usize],
+        dtype: DType,
+    ) -> Result<Expr, I> {
+        let below = Traits::any(inputs.as_ref());
+        if let (Some(first), false) = (inputs.as_ref().first(), below.has(Traits::NAMED))
+            && let Some(start) = met::met_code(code, is, shape, dtype, first.device())
+        {
+            return Ok(Expr::judged(start, inputs, below, 0));
+        }
+        Err(inputs)
     }
 
     /// A node whose axes have no names.
@@ -262,22 +278,21 @@ impl Expr {
     /// A node whose axes have no names, of inputs of which any is this.
     #[track_caller]
     fn unnamed(op: &Op, inputs: Inputs, below: Traits, shape: &[usize], dtype: DType, device: u32, scalar: Option<Literal>) -> Expr {
-        let met = types::met_node(op, shape, dtype, device);
-        let node_type = match met {
+        let start = match met::met_node(op, shape, dtype, device) {
             Some(met) => met,
             None => match Expr::first_of(op, &inputs, shape, dtype, device) {
-                Ok(new) => new,
+                Ok(new) => Start::Type(new),
                 Err(instead) => return instead,
             },
         };
-        Expr::judged(node_type, inputs, below, scalar.map_or(0, Literal::to_bits))
+        Expr::judged(start, inputs, below, scalar.map_or(0, Literal::to_bits))
     }
 
     /// The type of a node that the thread has not met lately, if there can be one.
     #[cold]
     #[track_caller]
     fn first_of(op: &Op, inputs: &[Expr], shape: &[usize], dtype: DType, device: u32) -> Result<Arc<NodeType>, Expr> {
-        if let Some(of) = types::met_type(shape, None, dtype, device) {
+        if let Some(of) = met::met_type(shape, None, dtype, device) {
             return Ok(types::node_type(op, &of));
         }
         // Every size and byte count below is one that memory could have.
@@ -308,38 +323,57 @@ impl Expr {
     }
 
     /// An elementwise op of one input of its dtype.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub(crate) fn of_one(op: UnaryOp, input: Expr) -> Expr {
-        let (node_type, below) = (types::unary_type(op, input.tensor_type()), input.traits());
-        Expr::judged(node_type, [input].into_inputs(), below, 0)
+        let (start, below) = (met::unary(op, input.tensor_type()), input.traits());
+        Expr::judged(start, [input], below, 0)
     }
 
     /// An elementwise op of two inputs of one type, which the result has too.
-    #[inline]
+    #[inline(always)]
     #[track_caller]
     pub(crate) fn of_two(op: BinaryOp, inputs: [Expr; 2]) -> Expr {
         let [a, b] = &inputs;
-        let (node_type, below) = (types::binary_type(op, a.tensor_type()), a.traits().or(b.traits()));
-        Expr::judged(node_type, inputs.into_inputs(), below, 0)
+        let (start, below) = (met::binary(op, a.tensor_type()), a.traits().or(b.traits()));
+        Expr::judged(start, inputs, below, 0)
     }
 
     #[track_caller]
     pub(crate) fn of_type(op: &Op, inputs: Inputs, of: &Arc<TensorType>, scalar: Option<Literal>) -> Expr {
         let below = Traits::any(&inputs);
-        Expr::judged(types::node_type(op, of), inputs, below, scalar.map_or(0, Literal::to_bits))
+        Expr::judged(types::start(op, of), inputs, below, scalar.map_or(0, Literal::to_bits))
     }
 
     /// A node of this type, or what there is in its place; any of the inputs is `below`.
+    #[inline(always)]
+    #[track_caller]
+    fn judged(start: Start, inputs: impl IntoInputs, below: Traits, scalar: u64) -> Expr {
+        match start {
+            Start::Spare(spare) => {
+                let node_type = spare.node_type();
+                if node_type.traits.or(below).has(Traits::INVALID | Traits::ONLY_STORES)
+                    && let Some(instead) = Expr::refused(&node_type.op, inputs.as_ref(), node_type.of.dtype)
+                {
+                    return instead;
+                }
+                Expr::filled(spare, inputs, below, scalar)
+            }
+            Start::Type(node_type) => Expr::judged_of_type(node_type, inputs.into_inputs(), below, scalar),
+        }
+    }
+
+    /// As [`Expr::judged`], where no node of the type has gone.
+    #[cold]
     #[inline(never)]
     #[track_caller]
-    fn judged(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
+    fn judged_of_type(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
         if node_type.traits.or(below).has(Traits::INVALID | Traits::ONLY_STORES)
             && let Some(instead) = Expr::refused(&node_type.op, &inputs, node_type.of.dtype)
         {
             return instead;
         }
-        Expr::made(node_type, inputs, below, scalar)
+        Expr::of_type_alone(node_type, inputs, below, scalar)
     }
 
     /// What there is in place of a node: the invalid one among the inputs, or an error.
@@ -359,58 +393,47 @@ impl Expr {
 
     /// A node of this type, which the inputs fit.
     #[track_caller]
-    pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: Inputs) -> Expr {
-        let below = Traits::any(&inputs);
-        Expr::made(node_type, inputs, below, 0)
+    pub(crate) fn of_node_type(node_type: Arc<NodeType>, inputs: impl IntoInputs) -> Expr {
+        let below = Traits::any(inputs.as_ref());
+        match Start::of(node_type) {
+            Start::Spare(spare) => Expr::filled(spare, inputs, below, 0),
+            Start::Type(node_type) => Expr::of_type_alone(node_type, inputs.into_inputs(), below, 0),
+        }
     }
 
-    /// A node of this type, of inputs of which any is `below`.
+    /// A node that went, of the type already, with these inputs, of which any is `below`.
     #[inline(always)]
     #[track_caller]
-    fn made(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
-        let traits = node_type.traits.of_node(below);
-        let (id, origin) = (NEXT.fetch_add(1, Ordering::Relaxed), Origin::current());
-        if let Some(mut spare) = release::spare() {
-            // Of the node before, the inputs and the result are gone; its type goes now.
-            let Node {
-                id: own_id,
-                node_type: own_type,
-                origin: own_origin,
-                traits: own_traits,
-                consumed,
-                claim,
-                scalar: own_scalar,
-                inputs: list,
-                result: _,
-            } = spare.node();
-            *own_id = id;
-            *own_type = node_type;
-            *own_origin = origin;
-            *own_traits = traits;
-            *consumed.get_mut() = false;
-            *claim = Claim::free();
-            *own_scalar = scalar;
-            let before = std::mem::replace(list.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner), inputs);
-            if before.spilled() {
-                drop(before);
-            } else {
-                // It has neither content nor memory elsewhere, and to look for some costs as much as all the rest.
-                std::mem::forget(before);
-            }
-            return Expr::of_node(spare.filled());
-        }
-        Expr::first_made(node_type, inputs, traits, scalar, id, origin)
+    fn filled(mut spare: Spare, inputs: impl IntoInputs, below: Traits, scalar: u64) -> Expr {
+        let newest = inputs.as_ref().iter().fold(0, |newest, input| newest.max(input.id()));
+        // All but the type; the inputs and the result of the node before are gone.
+        let Node { id, node_type, origin, traits, consumed, claim, scalar: number, inputs: list, result: _ } = spare.node();
+        *id = ids::after(newest);
+        *origin = Origin::current();
+        *traits = node_type.traits.of_node(below);
+        *consumed.get_mut() = false;
+        *claim = Claim::free();
+        *number = scalar;
+        let list = list.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // It has neither content nor memory elsewhere, and to look for some costs as much as all the rest.
+        std::mem::forget(std::mem::replace(list, inputs.into_inputs()));
+        Expr::of_node(spare.filled())
     }
 
-    /// As [`Expr::made`], in memory that no node had before.
-    #[cold]
-    #[inline(never)]
-    fn first_made(node_type: Arc<NodeType>, inputs: Inputs, traits: Traits, scalar: u64, id: NodeId, origin: Origin) -> Expr {
+    /// A node of a type of which none has gone: in the memory of one of another type, or in new memory.
+    #[track_caller]
+    fn of_type_alone(node_type: Arc<NodeType>, inputs: Inputs, below: Traits, scalar: u64) -> Expr {
+        if let Some(mut spare) = met::other() {
+            // The type that it had goes now.
+            spare.node().node_type = node_type;
+            return Expr::filled(spare, inputs, below, scalar);
+        }
+        let newest = inputs.iter().fold(0, |newest, input| newest.max(input.id()));
         Expr::of_node(Arc::new(Node {
-            id,
+            id: ids::after(newest),
+            traits: node_type.traits.of_node(below),
             node_type,
-            origin,
-            traits,
+            origin: Origin::current(),
             consumed: AtomicBool::new(false),
             claim: Claim::free(),
             scalar,
@@ -422,7 +445,7 @@ impl Expr {
     /// A run-time number in every element of a tensor of this type.
     #[track_caller]
     pub(crate) fn scalar_of(of: &Arc<TensorType>, value: Literal) -> Expr {
-        Expr::judged(types::scalar_type(of), Inputs::new(), Traits::NONE, value.to_bits())
+        Expr::judged(met::scalar(of), [], Traits::NONE, value.to_bits())
     }
 
     /// A run-time number in every element of a tensor like one of this type, but of the number's dtype.
@@ -465,7 +488,15 @@ impl Expr {
     /// What several ops make of arguments of the types that they were recorded with; see [`Composite`].
     #[track_caller]
     pub(crate) fn composite(composite: &Arc<Composite>, arguments: Inputs) -> Option<Expr> {
-        Some(Expr::of_type(&Op::Composite(composite.clone()), arguments, composite.result_type(0)?, None))
+        let below = Traits::any(&arguments);
+        Some(Expr::judged(met::composite(composite, composite.result_type(0)?), arguments, below, 0))
+    }
+
+    /// Part `i` of a node whose part is one of these.
+    #[track_caller]
+    pub(crate) fn part_of(self, i: usize, of: &Arc<TensorType>) -> Expr {
+        let below = self.traits();
+        Expr::judged(met::part(i, of), [self], below, 0)
     }
 
     /// A leaf that holds realized, contiguous data.
@@ -488,6 +519,14 @@ impl Expr {
     #[track_caller]
     pub fn variable(id: VariableId, value: &Expr) -> Expr {
         Expr::like(Op::Variable(id), [value.clone()], value.tensor_type(), value.dtype())
+    }
+
+    /// Another value of the variable whose node `self` is.
+    #[track_caller]
+    pub fn variable_with(&self, id: VariableId, value: Expr) -> Expr {
+        let is_same = matches!(self.op(), Op::Variable(own) if *own == id) && self.is_same_type(&value);
+        // A type of its own is made once for a variable, not for each of its values.
+        if is_same && !value.is_invalid() { Expr::of_node_type(self.node_type().clone(), [value]) } else { Expr::variable(id, &value) }
     }
 
     /// A node that carries an error; so does everything made from it.

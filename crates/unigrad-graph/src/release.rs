@@ -1,12 +1,13 @@
 //! The end of nodes, and the memory that they leave for the next ones.
 //!
-//! In: nodes whose last handle goes, inputs that are let go. Out: what they held is dropped; nodes without content for those that are made next.
+//! In: nodes whose last handle goes, inputs that are let go. Out: what they held is dropped; nodes without content, kept by type for those that are made next
+//! (`met.rs`).
 //! Always: a chain of any length goes without recursion: a node that goes while another one is dropped is left to that one. A node's memory is
-//! given away only while no handle, strong or weak, refers to it; a thread keeps as much as a training step needs, and no user's value in it.
+//! given away only while no handle, strong or weak, refers to it; no user's value is in it.
 //! Never: runs a destructor, which may be the user's, while the thread's lists are borrowed.
 
 use crate::{
-    Op,
+    Op, met,
     node::{Inputs, Node},
     traits::Traits,
     types::{self, NodeType},
@@ -29,26 +30,16 @@ struct Left {
     others: Vec<Remains>,
     /// Whether the thread is at it.
     begun: bool,
-    /// Without inputs or result; no other handle refers to any.
-    spare: Vec<Spare>,
 }
 
 thread_local! {
-    static LEFT: RefCell<Left> = const { RefCell::new(Left { nodes: Vec::new(), others: Vec::new(), begun: false, spare: Vec::new() }) };
+    static LEFT: RefCell<Left> = const { RefCell::new(Left { nodes: Vec::new(), others: Vec::new(), begun: false }) };
 }
 
 /// Room for the next time.
 const KEPT: usize = 1024;
-/// Nodes whose memory a thread keeps: 2 MiB.
-const SPARE: usize = 1 << 14;
 
-/// A node without content, if the thread has one.
-#[inline]
-pub(crate) fn spare() -> Option<Spare> {
-    LEFT.try_with(|left| left.borrow_mut().spare.pop()).ok().flatten()
-}
-
-/// A node that no other handle refers to, strong or weak: it has neither inputs nor a result.
+/// A node that no other handle refers to, strong or weak: it has neither inputs (nor memory for many) nor a result, and the type that it had.
 pub(crate) struct Spare(Arc<Node>);
 
 impl Spare {
@@ -58,6 +49,11 @@ impl Spare {
         // SAFETY: `Begun::end` alone makes a `Spare`, of a node that `Arc::get_mut` has just said to be its handle's alone; no handle is made from
         // it before `filled`, which takes it. So nothing else refers to the node as long as `self` is borrowed.
         unsafe { &mut *Arc::as_ptr(&self.0).cast_mut() }
+    }
+
+    #[inline]
+    pub(crate) fn node_type(&self) -> &Arc<NodeType> {
+        &self.0.node_type
     }
 
     /// The node, with its new content.
@@ -82,26 +78,22 @@ pub(crate) fn inputs(inputs: Inputs) {
 #[derive(Default)]
 struct Begun {
     nodes: Vec<Arc<Node>>,
-    spare: Vec<Spare>,
 }
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        let (mut nodes, mut spare) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.spare));
+        let mut nodes = std::mem::take(&mut self.nodes);
         let left = LEFT.try_with(|left| {
             let mut left = left.borrow_mut();
             left.begun = false;
             if nodes.is_empty() && left.nodes.is_empty() && nodes.capacity() <= KEPT {
                 std::mem::swap(&mut left.nodes, &mut nodes);
             }
-            if left.spare.is_empty() {
-                std::mem::swap(&mut left.spare, &mut spare);
-            }
             let nodes = if left.nodes.is_empty() { Vec::new() } else { std::mem::take(&mut left.nodes) };
             (nodes, std::mem::take(&mut left.others))
         });
         // Outside of the cell, for that may leave more.
-        drop((left, nodes, spare));
+        drop((left, nodes));
     }
 }
 
@@ -115,11 +107,14 @@ impl Begun {
         while let Some(input) = inputs.pop() {
             self.handle(input.into_node());
         }
+        if inputs.spilled() {
+            *inputs = Inputs::new();
+        }
         if own.result.get().is_some() {
             own.result.take();
         }
-        if !own.traits.has(Traits::OWN_TYPE) && self.spare.len() < SPARE {
-            self.spare.push(Spare(node));
+        if !own.traits.has(Traits::OWN_TYPE) {
+            met::keep(Spare(node));
         }
     }
 
@@ -145,7 +140,7 @@ fn drop_iteratively(remains: Remains) {
             return None;
         }
         left.begun = true;
-        Some(Begun { nodes: std::mem::take(&mut left.nodes), spare: std::mem::take(&mut left.spare) })
+        Some(Begun { nodes: std::mem::take(&mut left.nodes) })
     });
     // A thread that ends has no lists.
     let Some(mut own) = own.unwrap_or_else(|_| Some(Begun::default())) else { return };
@@ -189,14 +184,13 @@ impl Drop for Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DType, Expr, Literal};
+    use crate::{
+        DType, Expr, Literal,
+        met::{SPARE, n_spare},
+    };
 
     fn leaf() -> Expr {
         Expr::scalar(Literal::float(DType::F32, 1.0), &[3], 0)
-    }
-
-    fn n_spare() -> usize {
-        LEFT.with(|left| left.borrow().spare.len())
     }
 
     #[test]
@@ -220,8 +214,11 @@ mod tests {
         let n = n_spare();
         assert!(n >= 4, "{n}");
         let id = crate::next_id();
-        let fresh = leaf().tanh();
+        let fresh = leaf().neg();
         assert_eq!(n_spare(), n - 2);
+        // One that it has met for the first time is made of none of them.
+        let of_other_type = leaf().tanh();
+        assert_eq!((n_spare(), of_other_type.inputs().len()), (n - 2, 1));
         assert!(fresh.data().is_none() && !fresh.is_consumed() && fresh.claim().is_free() && fresh.reference_count() == 1);
         let input = fresh.input(0).unwrap();
         assert!(input.data().is_none() && !input.is_consumed() && input.claim().is_free() && input.inputs().is_empty());
@@ -236,6 +233,21 @@ mod tests {
         }
         drop(chain);
         assert_eq!(n_spare(), SPARE);
+    }
+
+    #[test]
+    fn the_last_that_went_are_kept() {
+        let chain = |op: fn(&Expr) -> Expr| (0..SPARE + 10).fold(leaf(), |x, _| op(&x));
+        drop(chain(Expr::neg));
+        assert_eq!(n_spare(), SPARE);
+        let other = chain(Expr::exp);
+        assert!(n_spare() >= SPARE - 1);
+        drop(other);
+        assert_eq!(n_spare(), SPARE);
+        // Now they are of that type, but for some that their turn had not come to.
+        let again = chain(Expr::exp);
+        assert!(n_spare() < SPARE / 2, "{}", n_spare());
+        drop(again);
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl Traits {
     pub(crate) const NAMED: u8 = 8;
     /// Its dtype has gradients.
     const FLOAT: u8 = 16;
-    /// Its type is no other node's, and goes with it.
+    /// Its type is no other node's, and goes with it: it may hold a user's values.
     pub(crate) const OWN_TYPE: u8 = 32;
 
     /// Of every node that does this, whatever its inputs are.
@@ -28,7 +28,7 @@ impl Traits {
     pub(crate) fn of(op: &Op, dtype: DType, is_named: bool) -> Traits {
         let own = match op {
             Op::Invalid(_) => Traits::INVALID | Traits::OWN_TYPE,
-            Op::Variable(_) => Traits::NEEDS_GRAD | Traits::OWN_TYPE,
+            Op::Variable(_) => Traits::NEEDS_GRAD,
             Op::Custom(_) => Traits::OWN_TYPE,
             _ => 0,
         };

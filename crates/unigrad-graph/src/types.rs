@@ -9,14 +9,14 @@
 //! Never: keeps what a user's gradient holds alive: a type with one is its node's own, with the number of all such nodes.
 
 use crate::{
-    CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, SliceAxis, VariableId,
+    CustomGradient, CustomOp, Error, Expr, Loop, Op, Shape, VariableId,
     dims::{Names, general_op},
+    met::{self, Bin, Start, hash_node},
     numel,
     traits::Traits,
 };
 use rustc_hash::{FxBuildHasher, FxHasher};
 use std::{
-    cell::RefCell,
     collections::HashSet,
     hash::{Hash, Hasher},
     sync::{
@@ -24,14 +24,14 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
-use unigrad_scalar::{BinaryOp, DType, UnaryOp};
+use unigrad_scalar::DType;
 
 /// Shape, dtype and device: what a plan knows of data.
 #[derive(Debug)]
 pub struct TensorType {
     number: u64,
     /// Of shape, names, dtype and device.
-    hash: u64,
+    pub(crate) hash: u64,
     /// Elements.
     pub(crate) numel: usize,
     pub(crate) shape: Shape,
@@ -58,6 +58,8 @@ pub struct NodeType {
     pub(crate) of: Arc<TensorType>,
     /// Which variable a node is, or whose gradient, makes no other plan: the type that has the number.
     general: Option<Arc<NodeType>>,
+    /// Where threads look for it.
+    place: Bin,
 }
 
 impl TensorType {
@@ -99,6 +101,11 @@ impl NodeType {
     /// What to hold so that the number stays that of the same content: never a user's gradient.
     pub fn kept(self: &Arc<NodeType>) -> Arc<NodeType> {
         self.general.as_ref().unwrap_or(self).clone()
+    }
+
+    #[inline]
+    pub(crate) fn place(&self) -> Bin {
+        self.place
     }
 
     /// Whether it is one node's own.
@@ -143,25 +150,25 @@ impl Hash for NodeType {
 
 impl TensorType {
     #[inline]
-    fn is(&self, shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> bool {
+    pub(crate) fn is(&self, shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> bool {
         self.dtype == dtype && self.device == device && same_sizes(&self.shape, shape) && self.names() == names
     }
 }
 
 impl NodeType {
     #[inline]
-    fn is(&self, op: &Op, of: &Arc<TensorType>) -> bool {
+    pub(crate) fn is(&self, op: &Op, of: &Arc<TensorType>) -> bool {
         Arc::ptr_eq(&self.of, of) && same_op(&self.op, op)
     }
 }
 
 /// Whether both are equal: most ops have one attribute at most, and a call to compare them costs more.
 #[inline(always)]
-fn same_op(a: &Op, b: &Op) -> bool {
+pub(crate) fn same_op(a: &Op, b: &Op) -> bool {
     match (a, b) {
         (Op::Unary(a), Op::Unary(b)) => a == b,
         (Op::Binary(a), Op::Binary(b)) => a == b,
-        (Op::Scalar, Op::Scalar) | (Op::Reshape, Op::Reshape) | (Op::Expand, Op::Expand) => true,
+        (Op::Scalar, Op::Scalar) | (Op::Reshape, Op::Reshape) | (Op::Expand, Op::Expand) | (Op::Commit, Op::Commit) => true,
         (a, b) => a == b,
     }
 }
@@ -173,80 +180,12 @@ pub(crate) fn same_sizes(a: &[usize], b: &[usize]) -> bool {
 }
 
 #[inline]
-fn hash_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> u64 {
+pub(crate) fn hash_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(dtype as u64 | u64::from(device) << 8 | (shape.len() as u64) << 40);
     shape.iter().for_each(|size| hasher.write_usize(*size));
     if let Some(names) = names {
         names.hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-/// Codes of ops that have one attribute or none.
-const SCALAR: u64 = 3 << 8;
-pub(crate) const RESHAPE: u64 = 4 << 8;
-pub(crate) const EXPAND: u64 = 5 << 8;
-pub(crate) const MATMUL: u64 = 6 << 8;
-
-#[inline]
-pub(crate) fn concat_code(axis: usize) -> u64 {
-    axis as u64 | 7 << 8
-}
-
-#[inline]
-pub(crate) fn permute_code(order: &[u8]) -> u64 {
-    order.iter().fold(8 << 8, |code: u64, axis| code.wrapping_mul(37).wrapping_add((*axis).into()))
-}
-
-#[inline]
-pub(crate) fn slice_code(axes: &[SliceAxis]) -> u64 {
-    let one = |axis: &SliceAxis| (axis.start as u64).wrapping_mul(0x9E37_79B9).wrapping_add(axis.len as u64) ^ (axis.step as u64) << 32;
-    axes.iter().fold(9 << 8, |code: u64, axis| code.wrapping_mul(0x100_0000_01B3).wrapping_add(one(axis)))
-}
-
-#[inline]
-fn unary_code(op: UnaryOp) -> u64 {
-    op as u64 | 1 << 8
-}
-
-#[inline]
-fn binary_code(op: BinaryOp) -> u64 {
-    op as u64 | 2 << 8
-}
-
-#[inline]
-fn hash_code(code: u64, of: u64) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u64(of ^ code);
-    hasher.finish()
-}
-
-/// Where a thread looks for what has this hash.
-#[inline]
-fn place(hash: u64) -> usize {
-    hash as usize % NEAR
-}
-
-#[inline(always)]
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others are hashed as they are")]
-fn hash_node(op: &Op, of: u64) -> u64 {
-    let mut hasher = FxHasher::default();
-    match op {
-        // Most nodes: one number says all.
-        Op::Unary(op) => return hash_code(unary_code(*op), of),
-        Op::Binary(op) => return hash_code(binary_code(*op), of),
-        Op::Scalar => return hash_code(SCALAR, of),
-        Op::Reshape => return hash_code(RESHAPE, of),
-        Op::Expand => return hash_code(EXPAND, of),
-        Op::MatMul => return hash_code(MATMUL, of),
-        Op::Concat { axis } => return hash_code(concat_code(*axis), of),
-        Op::Permute(order) => return hash_code(permute_code(order), of),
-        Op::Slice(axes) => return hash_code(slice_code(axes), of),
-        op => {
-            hasher.write_u64(of);
-            op.hash(&mut hasher);
-        }
     }
     hasher.finish()
 }
@@ -288,64 +227,6 @@ fn known<T: Eq + Hash>(table: &Mutex<Known<T>>, new: T) -> Arc<T> {
     new
 }
 
-/// Those that a thread has met, by hash: it takes no lock for them.
-struct Near {
-    types: Box<[Option<Arc<TensorType>>; NEAR]>,
-    nodes: Box<[Option<Arc<NodeType>>; NEAR]>,
-}
-
-impl Near {
-    #[cold]
-    fn beside(&self, place: usize) -> Option<&Arc<NodeType>> {
-        self.nodes[place ^ 1].as_ref()
-    }
-
-    /// The one at this place, or at the place beside it, that is what is looked for: two that many nodes have in turn may share a place.
-    #[inline(always)]
-    fn node(&self, place: usize, is: impl Fn(&NodeType) -> bool) -> Option<Arc<NodeType>> {
-        match &self.nodes[place] {
-            Some(near) if is(near) => Some(near.clone()),
-            _ => self.beside(place).filter(|near| is(near)).cloned(),
-        }
-    }
-}
-
-/// A power of two: many more than there are in a large model's step.
-const NEAR: usize = 2048;
-
-fn empty<T>() -> Box<[Option<Arc<T>>; NEAR]> {
-    Box::new([const { None }; NEAR])
-}
-
-thread_local! {
-    static MET: RefCell<Near> = RefCell::new(Near { types: empty(), nodes: empty() });
-}
-
-/// The type of this shape, dtype and device, if the thread has met it lately: then it is one that a tensor can have.
-#[inline]
-pub(crate) fn met_type(shape: &[usize], names: Option<&Names>, dtype: DType, device: u32) -> Option<Arc<TensorType>> {
-    let place = hash_type(shape, names, dtype, device) as usize % NEAR;
-    let met = MET.try_with(|met| match &met.borrow().types[place] {
-        Some(near) if near.is(shape, names, dtype, device) => Some(near.clone()),
-        _ => None,
-    });
-    met.ok().flatten()
-}
-
-/// The type of a node that does this and gives an unnamed tensor of this shape, dtype and device, if the thread has met it lately.
-#[inline]
-pub(crate) fn met_node(op: &Op, shape: &[usize], dtype: DType, device: u32) -> Option<Arc<NodeType>> {
-    let place = place(hash_node(op, hash_type(shape, None, dtype, device)));
-    MET.try_with(|met| met.borrow().node(place, |near| near.of.is(shape, None, dtype, device) && same_op(&near.op, op))).ok().flatten()
-}
-
-/// As [`met_node`], of an op that is made only if the thread has not met it: it has this code, and `is` tells it from others.
-#[inline(always)]
-pub(crate) fn met_code(code: u64, is: impl Fn(&Op) -> bool, shape: &[usize], dtype: DType, device: u32) -> Option<Arc<NodeType>> {
-    let place = place(hash_code(code, hash_type(shape, None, dtype, device)));
-    MET.try_with(|met| met.borrow().node(place, |near| near.of.is(shape, None, dtype, device) && is(&near.op))).ok().flatten()
-}
-
 /// The type of this shape, dtype and device.
 #[cold]
 pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<TensorType> {
@@ -355,7 +236,7 @@ pub(crate) fn tensor_type(shape: &[usize], dtype: DType, device: u32) -> Arc<Ten
 
 /// The type of this shape, dtype and device whose axes have names; memory has its sizes.
 pub(crate) fn named_type(shape: &[usize], names: &Names, dtype: DType, device: u32) -> Arc<TensorType> {
-    if let Some(met) = met_type(shape, Some(names), dtype, device) {
+    if let Some(met) = met::met_type(shape, Some(names), dtype, device) {
         return met;
     }
     let all = names.general();
@@ -368,75 +249,48 @@ pub(crate) fn named_type(shape: &[usize], names: &Names, dtype: DType, device: u
 
 /// The one type of this content.
 fn remembered(new: TensorType) -> Arc<TensorType> {
-    let place = new.hash as usize % NEAR;
     let of = known(&TYPES, new);
-    // A thread that ends has no place for it.
-    let before = MET.try_with(|met| met.borrow_mut().types[place].replace(of.clone()));
-    drop(before);
+    drop(met::remember_type(of.clone()));
     of
 }
 
 /// The type of a node that does this.
-#[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
 pub(crate) fn node_type(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
+    match own_type(op, of) {
+        Some(own) => own,
+        None => met::common_type(op, of),
+    }
+}
+
+/// A node that does this, to be filled, or its type.
+pub(crate) fn start(op: &Op, of: &Arc<TensorType>) -> Start {
+    match own_type(op, of) {
+        Some(own) => Start::Type(own),
+        None => met::common(op, of),
+    }
+}
+
+/// The type of an op that has one for each node.
+#[inline]
+#[expect(clippy::wildcard_enum_match_arm, reason = "it asks for certain ops")]
+fn own_type(op: &Op, of: &Arc<TensorType>) -> Option<Arc<NodeType>> {
     match op {
-        Op::Variable(_) | Op::Custom(_) | Op::Invalid(_) => own(op, of),
-        Op::Loop(spec) => spec.general().map_or_else(|| common(op, of), |general| own_loop(op, general, of)),
-        op => common(op, of),
+        Op::Variable(_) | Op::Custom(_) | Op::Invalid(_) => Some(own(op, of)),
+        Op::Loop(spec) => spec.general().map(|general| own_loop(op, general, of)),
+        _ => None,
     }
 }
 
-/// The type of `op` on one of these tensors.
-#[inline]
-pub(crate) fn unary_type(op: UnaryOp, of: &Arc<TensorType>) -> Arc<NodeType> {
-    by_code(unary_code(op), of, |near| matches!(near, Op::Unary(near) if *near == op), || Op::Unary(op))
-}
-
-/// The type of `op` on two of these tensors.
-#[inline]
-pub(crate) fn binary_type(op: BinaryOp, of: &Arc<TensorType>) -> Arc<NodeType> {
-    by_code(binary_code(op), of, |near| matches!(near, Op::Binary(near) if *near == op), || Op::Binary(op))
-}
-
-/// The type of a run-time number in one of these tensors.
-#[inline]
-pub(crate) fn scalar_type(of: &Arc<TensorType>) -> Arc<NodeType> {
-    by_code(SCALAR, of, |near| matches!(near, Op::Scalar), || Op::Scalar)
-}
-
-/// The type of an op that a code says all of: it is made only if the thread has not met it.
-#[inline(always)]
-fn by_code(code: u64, of: &Arc<TensorType>, is: impl Fn(&Op) -> bool, op: impl FnOnce() -> Op) -> Arc<NodeType> {
-    let place = place(hash_code(code, of.hash));
-    match MET.try_with(|met| met.borrow().node(place, |near| Arc::ptr_eq(&near.of, of) && is(&near.op))) {
-        Ok(Some(near)) => near,
-        _ => first_met(&op(), of, place),
-    }
-}
-
-#[inline]
-fn common(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
-    let place = place(hash_node(op, of.hash));
-    match MET.try_with(|met| met.borrow().node(place, |near| near.is(op, of))) {
-        Ok(Some(near)) => near,
-        _ => first_met(op, of, place),
-    }
-}
-
+/// The type of a node that the thread has not met.
 #[cold]
-fn first_met(op: &Op, of: &Arc<TensorType>, place: usize) -> Arc<NodeType> {
+pub(crate) fn first_met(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     let bucket = of.named.as_deref().and_then(|named| named.general.as_ref().map(|general| (&named.names, general)));
-    let general = bucket.map(|(names, general)| common(&general_op(op, names), general));
+    let general = bucket.map(|(names, general)| met::common_type(&general_op(op, names), general));
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
     let traits = Traits::of(op, of.dtype, of.named.is_some());
-    let found = known(&NODES, NodeType { number, traits, op: op.clone(), of: of.clone(), general });
-    // A thread that ends has no place for it.
-    let before = MET.try_with(|met| {
-        let nodes = &mut met.borrow_mut().nodes;
-        let before = nodes[place].replace(found.clone());
-        std::mem::replace(&mut nodes[place ^ 1], before)
-    });
-    drop(before);
+    let place = Bin::of_node(op, of.hash);
+    let found = known(&NODES, NodeType { number, traits, op: op.clone(), of: of.clone(), general, place });
+    met::remember(found.clone());
     found
 }
 
@@ -459,22 +313,22 @@ impl CustomGradient for Any {
 fn own(op: &Op, of: &Arc<TensorType>) -> Arc<NodeType> {
     static ANY: LazyLock<CustomOp> = LazyLock::new(|| CustomOp(Arc::new(Any)));
     let general = match op {
-        Op::Variable(_) => Some(common(&Op::Variable(VariableId(0)), of)),
-        Op::Custom(_) => Some(common(&Op::Custom(ANY.clone()), of)),
+        Op::Variable(_) => Some(met::common_type(&Op::Variable(VariableId(0)), of)),
+        Op::Custom(_) => Some(met::common_type(&Op::Custom(ANY.clone()), of)),
         // No plan has it.
         _ => None,
     };
     let number = general.as_ref().map_or_else(next_number, |general| general.number);
     let traits = Traits::of(op, of.dtype, of.named.is_some());
-    Arc::new(NodeType { number, traits, op: op.clone(), of: of.clone(), general })
+    Arc::new(NodeType { number, traits, op: op.clone(), of: of.clone(), general, place: Bin::NONE })
 }
 
 /// As [`own`], of a loop with a user's gradient in its body.
 fn own_loop(op: &Op, general: Loop, of: &Arc<TensorType>) -> Arc<NodeType> {
-    let general = common(&Op::Loop(Arc::new(general)), of);
+    let general = met::common_type(&Op::Loop(Arc::new(general)), of);
     let mut traits = general.traits;
     traits.add(Traits::OWN_TYPE);
-    Arc::new(NodeType { number: general.number, traits, op: op.clone(), of: of.clone(), general: Some(general) })
+    Arc::new(NodeType { number: general.number, traits, op: op.clone(), of: of.clone(), general: Some(general), place: Bin::NONE })
 }
 
 /// A type for a node that ends, whose own must go before it.
@@ -486,7 +340,8 @@ pub(crate) fn spare() -> Arc<NodeType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unigrad_scalar::{Literal, UnaryOp};
+    use crate::SliceAxis;
+    use unigrad_scalar::{BinaryOp, Literal, UnaryOp};
 
     #[test]
     fn equal_content_is_one_type_on_every_thread() {
@@ -519,28 +374,31 @@ mod tests {
     fn a_type_is_found_in_any_way_that_is_asked() {
         let of = tensor_type(&[5, 7], DType::F32, 3);
         for op in UnaryOp::ALL {
-            assert!(Arc::ptr_eq(&unary_type(*op, &of), &node_type(&Op::Unary(*op), &of)));
-            assert!(Arc::ptr_eq(&unary_type(*op, &of), &met_node(&Op::Unary(*op), &[5, 7], DType::F32, 3).unwrap()));
+            assert!(Arc::ptr_eq(met::unary(*op, &of).node_type(), &node_type(&Op::Unary(*op), &of)));
+            assert!(Arc::ptr_eq(
+                met::unary(*op, &of).node_type(),
+                met::met_node(&Op::Unary(*op), &[5, 7], DType::F32, 3).unwrap().node_type()
+            ));
         }
         for op in BinaryOp::ALL {
-            assert!(Arc::ptr_eq(&node_type(&Op::Binary(*op), &of), &binary_type(*op, &of)));
+            assert!(Arc::ptr_eq(&node_type(&Op::Binary(*op), &of), met::binary(*op, &of).node_type()));
         }
-        assert!(Arc::ptr_eq(&scalar_type(&of), &node_type(&Op::Scalar, &of)));
+        assert!(Arc::ptr_eq(met::scalar(&of).node_type(), &node_type(&Op::Scalar, &of)));
         let axes = |start| [SliceAxis { start, step: 1, len: 3 }, SliceAxis { start: 0, step: -2, len: 2 }];
         let orders: [&[u8]; 2] = [&[1, 0], &[0, 1]];
         let coded = |code, op: Op| {
             let made = node_type(&op, &of);
-            let met = met_code(code, |met| *met == op, &[5, 7], DType::F32, 3);
-            assert!(met.is_some_and(|met| Arc::ptr_eq(&met, &made)), "{op:?}");
+            let met = met::met_code(code, |met| met.op == op, &[5, 7], DType::F32, 3);
+            assert!(met.is_some_and(|met| Arc::ptr_eq(met.node_type(), &made)), "{op:?}");
         };
-        (0..3).for_each(|start| coded(slice_code(&axes(start)), Op::Slice(axes(start).into())));
-        orders.iter().for_each(|order| coded(permute_code(order), Op::Permute((*order).into())));
-        (0..2).for_each(|axis| coded(concat_code(axis), Op::Concat { axis }));
-        coded(RESHAPE, Op::Reshape);
-        coded(EXPAND, Op::Expand);
-        coded(MATMUL, Op::MatMul);
+        (0..3).for_each(|start| coded(met::slice_code(&axes(start)), Op::Slice(axes(start).into())));
+        orders.iter().for_each(|order| coded(met::permute_code(order), Op::Permute((*order).into())));
+        (0..2).for_each(|axis| coded(met::concat_code(axis), Op::Concat { axis }));
+        coded(met::RESHAPE, Op::Reshape);
+        coded(met::EXPAND, Op::Expand);
+        coded(met::MATMUL, Op::MatMul);
         // Another shape is another type.
-        assert!(met_code(MATMUL, |met| matches!(met, Op::MatMul), &[7, 5], DType::F32, 3).is_none());
+        assert!(met::met_code(met::MATMUL, |met| matches!(met.op, Op::MatMul), &[7, 5], DType::F32, 3).is_none());
     }
 
     #[test]

@@ -161,6 +161,8 @@ const DEPTH: usize = 64;
 enum Visit {
     /// Capture a node and all below it, unless it was met before.
     Enter(Expr),
+    /// The node at this position is asked for.
+    Met(u32),
     /// Capture a node whose inputs, so many, are the last ones that were found.
     Leave(Expr, u32),
 }
@@ -333,6 +335,7 @@ impl Walk {
             loop {
                 match self.visits.pop() {
                     Some(Visit::Leave(expr, n_inputs)) => self.leave(expr, n_inputs as usize)?,
+                    Some(Visit::Met(position)) => self.found.push(position),
                     Some(Visit::Enter(expr)) => match self.position.get(expr.id()) {
                         Some(position) => self.found.push(position),
                         None => {
@@ -399,7 +402,11 @@ impl Walk {
             }
             others => {
                 let at = self.visits.len();
-                self.visits.extend(others.iter().rev().map(|input| Visit::Enter(input.clone())));
+                // What many nodes take, as an optimizer's numbers, is not held once more.
+                self.visits.extend(others.iter().rev().map(|input| match self.position.get(input.id()) {
+                    Some(position) => Visit::Met(position),
+                    None => Visit::Enter(input.clone()),
+                }));
                 drop(inputs);
                 self.visits.insert(at, Visit::Leave(expr, n_inputs));
             }

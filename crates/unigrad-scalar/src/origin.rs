@@ -61,7 +61,7 @@ impl Origin {
     #[track_caller]
     pub fn current() -> Origin {
         // Not `unwrap_or_else(Origin::caller)`: as a function value its caller is the library's.
-        match CURRENT.with(Cell::get) {
+        match CURRENT.get() {
             Some(origin) => origin,
             None => Origin::caller(),
         }

@@ -65,30 +65,16 @@ operands!(
     K => |x| Operand::Value(Value::Constant(x.0)),
 );
 
-#[inline(always)]
+/// Where dtypes or shapes may differ.
+#[inline(never)]
 #[track_caller]
-fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, Expr> {
+fn binary_by_rule(op: BinaryOp, a: Expr, b: Result<Expr, Value>, swapped: bool) -> Result<Expr, Expr> {
     if a.is_invalid() {
         return Err(a);
     }
-    // Floats of one type, and Rust numbers beside floats, stay what they are.
-    let b = match b {
-        Operand::Tensor(b) => {
-            let b = b.into_expr();
-            if a.is_same_type(&b) && a.dtype().is_float() {
-                return Ok(if swapped { b.binary_with(op, a) } else { a.binary_with(op, b) });
-            }
-            Err(b)
-        }
-        Operand::Value(value) if a.dtype().is_float() => {
-            let b = value_like(value, a.dtype(), &a);
-            return Ok(if swapped { b.binary_with(op, a) } else { a.binary_with(op, b) });
-        }
-        Operand::Value(value) => Ok(value),
-    };
-    let (dtype, b) = match b {
-        Ok(value) => (promote_value(a.dtype(), value), Err(value)),
-        Err(b) => (promote(&a, &b), Ok(b)),
+    let dtype = match &b {
+        Ok(b) => promote(&a, b),
+        Err(value) => promote_value(a.dtype(), *value),
     };
     use BinaryOp::*;
     let (op, force) = match op {
@@ -110,7 +96,25 @@ fn try_binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Result<Expr, 
 /// Apart from the methods, which are generic and so are compiled in every program's own crates.
 #[track_caller]
 fn binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Tensor {
-    Tensor::from_result(try_binary(op, a, b, swapped))
+    // Floats of one type, and Rust numbers beside floats, stay what they are.
+    let is_float = a.dtype().is_float() && !a.is_invalid();
+    let b = match b {
+        Operand::Tensor(b) => {
+            let b = b.into_expr();
+            if !(is_float && a.is_same_type(&b)) {
+                return Tensor::from_result(binary_by_rule(op, a, Ok(b), swapped));
+            }
+            b
+        }
+        Operand::Value(value) => {
+            if !is_float {
+                return Tensor::from_result(binary_by_rule(op, a, Err(value), swapped));
+            }
+            value_like(value, a.dtype(), &a)
+        }
+    };
+    let (a, b) = if swapped { (b, a) } else { (a, b) };
+    Tensor::from_expr(a.binary_with(op, b))
 }
 
 impl Tensor {

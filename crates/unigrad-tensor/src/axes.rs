@@ -181,20 +181,24 @@ pub(crate) fn resolve_axis(x: &Expr, op: &str, axis: i64) -> Result<usize, Expr>
 }
 
 /// As [`resolve_axis`], among `rank` axes.
+#[inline]
 #[track_caller]
 pub(crate) fn resolve_in(x: &Expr, op: &str, axis: i64, rank: usize) -> Result<usize, Expr> {
-    if x.is_invalid() {
-        return Err(x.clone());
-    }
     let resolved = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
     match usize::try_from(resolved) {
-        Ok(resolved) if resolved < rank => Ok(resolved),
-        _ => {
-            let message = format!("axis {axis} of {:?}, which has {rank} axes", x.shape());
-            let help = if rank == 0 { "a tensor of rank 0 has no axis" } else { "axes count from 0, or from -1 at the end" };
-            Err(Expr::fail(ErrorKind::Axis, op, message, help, &[x]))
-        }
+        Ok(resolved) if resolved < rank && !x.is_invalid() => Ok(resolved),
+        _ => Err(no_axis(x, op, axis, rank)),
     }
+}
+
+/// The error of an axis that is not there, or that of the tensor.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn no_axis(x: &Expr, op: &str, axis: i64, rank: usize) -> Expr {
+    let message = format!("axis {axis} of {:?}, which has {rank} axes", x.shape());
+    let help = if rank == 0 { "a tensor of rank 0 has no axis" } else { "axes count from 0, or from -1 at the end" };
+    Expr::fail(ErrorKind::Axis, op, message, help, &[x])
 }
 
 /// A tensor of rank 0 as a vector of one element, for ops along its axis 0 or -1: it has none, but PyTorch's ops take them.

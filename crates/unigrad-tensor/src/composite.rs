@@ -18,7 +18,7 @@ use unigrad_graph::{Expr, Recorded};
 /// let [x, rate] = [2.0, 0.5].map(|value| Tensor::full([3], value, DType::F32, &device));
 /// let step = |x: &[Tensor]| vec![&x[0] - &x[0] * &x[1], x[0].neg()];
 /// let composite = Composite::record("step", &[&x, &rate], step)?;
-/// let results = no_grad(|| composite.call(&Arguments::of(&[&x, &rate]))).unwrap();
+/// let results = no_grad(|| composite.call(Arguments::of(&[&x, &rate]))).unwrap();
 /// assert_eq!(results[0].to_vec::<f32>()?, [1.0; 3]);
 /// # Ok::<(), unigrad_tensor::Error>(())
 /// ```
@@ -52,21 +52,27 @@ impl Composite {
     /// The function's results, as computed inside of [`crate::no_grad`]. `None` where the function cannot be one node, or not with these tensors: then it is
     /// to be called as it is.
     #[track_caller]
-    pub fn call(&self, arguments: &Arguments) -> Option<Vec<Tensor>> {
+    pub fn call(&self, arguments: Arguments) -> Option<Vec<Tensor>> {
         let recorded = self.recorded.as_ref()?;
         let _guard = no_grad_guard();
-        let results = recorded.call(&arguments.0)?;
+        let results = recorded.call(arguments.0)?;
         Some(results.into_iter().map(Tensor::from_expr).collect())
     }
 }
 
 /// What a [`Composite`] is called with: the values that some tensors have now.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Arguments(SmallVec<[Expr; 16]>);
 
 impl Arguments {
     /// Of these tensors, in order.
     pub fn of(tensors: &[&Tensor]) -> Arguments {
         Arguments(tensors.iter().map(|tensor| tensor.expr()).collect())
+    }
+
+    /// These, and then others: what many calls have in common is asked for once.
+    pub fn followed_by(mut self, others: &Arguments) -> Arguments {
+        self.0.extend(others.0.iter().cloned());
+        self
     }
 }

@@ -151,6 +151,7 @@ fn broadcasts_to(from: &Expr, to: &Expr) -> bool {
 }
 
 /// A Rust number as a node of the shape of another one, which has this dtype.
+#[inline]
 #[track_caller]
 pub(crate) fn value_like(value: Value, dtype: DType, like: &Expr) -> Expr {
     match value {

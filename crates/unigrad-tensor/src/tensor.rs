@@ -6,19 +6,24 @@ use crate::{Device, Error, Result, eval};
 use std::{
     collections::HashMap,
     sync::{
-        Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 use unigrad_device::{Background, in_background};
-use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Op, VariableId, grad_enabled};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, NodeId, Op, VariableId, grad_enabled};
 
 /// An n-dimensional array on a device: a cheap handle, shared and sent freely between threads.
 ///
 /// Ops record what to compute and return at once; a read (`to_vec`, `item`, printing) or [`Tensor::realize`] computes. An op that
 /// breaks a rule returns an *invalid* tensor, and so does every op on one: the error, with the caller's line, is returned where a
 /// value is first asked for.
-pub struct Tensor(RwLock<Held>);
+pub struct Tensor(Cell<Held>);
+
+/// What handles of many threads read and exchange, for as long as it takes to copy a handle to a node. To read it costs one locked instruction, where `RwLock` and
+/// `Mutex` of the standard library cost two; they are most of what recording a node costs. A thread that is kept from a short section gives its time to others.
+/// Never: what is done inside of it drops a node, for that may be the user's, or asks for the same tensor.
+type Cell<T> = spin::mutex::SpinMutex<T, spin::relax::Yield>;
 
 /// What a handle holds.
 enum Held {
@@ -29,7 +34,7 @@ enum Held {
 }
 
 struct Inner {
-    expr: RwLock<Expr>,
+    expr: Cell<Expr>,
     /// Where gradients arrive; only for variables, which are few.
     variable: Option<Box<Variable>>,
 }
@@ -54,8 +59,8 @@ fn variables() -> MutexGuard<'static, HashMap<VariableId, Weak<Inner>>> {
 #[derive(Clone)]
 pub(crate) struct Handle {
     inner: Weak<Inner>,
-    /// Whether it has been assigned: then it gets its old value back if that evaluation fails.
-    is_assigned: bool,
+    /// The node that was assigned to it, whose old value it gets back if that evaluation fails. 0: none was.
+    assigned: NodeId,
 }
 
 impl Handle {
@@ -80,11 +85,11 @@ impl Handle {
         let value = match &inner.variable {
             Some(variable) => {
                 variable.version.fetch_add(1, Ordering::Relaxed);
-                if variable.frozen.load(Ordering::Relaxed) { value } else { Expr::variable(variable.id, &value) }
+                if variable.frozen.load(Ordering::Relaxed) { value } else { inner.expr().variable_with(variable.id, value) }
             }
             None => value,
         };
-        Some(std::mem::replace(&mut *inner.expr.write().unwrap_or_else(PoisonError::into_inner), value))
+        Some(inner.replace(value))
     }
 
     /// Gives the tensor the node that [`Handle::replace`] gave.
@@ -93,25 +98,29 @@ impl Handle {
         if let Some(variable) = &inner.variable {
             variable.version.fetch_sub(1, Ordering::Relaxed);
         }
-        let new = std::mem::replace(&mut *inner.expr.write().unwrap_or_else(PoisonError::into_inner), before);
-        drop(new);
+        drop(inner.replace(before));
     }
 
     /// Whether it has been assigned.
     pub(crate) fn is_assigned(&self) -> bool {
-        self.is_assigned
+        self.assigned != 0
+    }
+
+    /// The node that was assigned to it; 0: none was.
+    pub(crate) fn assigned(&self) -> NodeId {
+        self.assigned
     }
 
     /// Gives what was assigned its old value back, unless the new one has been computed.
     pub(crate) fn undo(&self) {
-        if let (true, Some(inner)) = (self.is_assigned, self.inner.upgrade()) {
+        if let (true, Some(inner)) = (self.is_assigned(), self.inner.upgrade()) {
             Tensor::of(inner).undo_assignment();
         }
     }
 
     /// From now on what was assigned counts only where the condition (`Bool`, rank 0) is true as well.
     pub(crate) fn guard(&self, condition: &Expr) {
-        let Some(tensor) = self.inner.upgrade().filter(|_| self.is_assigned).map(Tensor::of) else { return };
+        let Some(tensor) = self.inner.upgrade().filter(|_| self.is_assigned()).map(Tensor::of) else { return };
         let Some(commit) = tensor.pending_assignment() else { return };
         let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else { return };
         let condition = condition.copy_to(commit.device());
@@ -126,22 +135,36 @@ impl Handle {
 impl Inner {
     /// What `f` says of the node that stands for the current value.
     fn look<T>(&self, f: impl FnOnce(&Expr) -> T) -> T {
-        f(&self.expr.read().unwrap_or_else(PoisonError::into_inner))
+        f(&self.expr.lock())
     }
 
     fn expr(&self) -> Expr {
         self.look(Expr::clone)
     }
 
+    /// Another node, for the one that was there.
+    fn replace(&self, expr: Expr) -> Expr {
+        std::mem::replace(&mut *self.expr.lock(), expr)
+    }
+
     /// Points all handles at a node; a variable stays one.
     fn set_value(&self, value: Expr) {
         let expr = match &self.variable {
-            Some(variable) if value.error().is_none() && !variable.frozen.load(Ordering::Relaxed) => Expr::variable(variable.id, &value),
+            Some(variable) if value.error().is_none() && !variable.frozen.load(Ordering::Relaxed) => {
+                self.expr().variable_with(variable.id, value)
+            }
             _ => value,
         };
         // The old one goes after the lock: what it drops may be the user's.
-        let old = std::mem::replace(&mut *self.expr.write().unwrap_or_else(PoisonError::into_inner), expr);
-        drop(old);
+        drop(self.replace(expr));
+    }
+}
+
+/// The node, or the error of an invalid one.
+fn valid(expr: Expr) -> Result<Expr> {
+    match expr.error() {
+        Some(error) => Err(Error::Graph(error.clone())),
+        None => Ok(expr),
     }
 }
 
@@ -161,52 +184,60 @@ impl Clone for Tensor {
 
 impl Tensor {
     fn of(inner: Arc<Inner>) -> Tensor {
-        Tensor(RwLock::new(Held::Shared(inner)))
+        Tensor(Cell::new(Held::Shared(inner)))
     }
 
     /// A tensor of its own with the value that this one has now.
     pub(crate) fn apart(&self) -> Tensor {
-        Tensor(RwLock::new(Held::Alone(self.expr())))
+        Tensor(Cell::new(Held::Alone(self.expr())))
     }
 
     /// What all handles to the tensor refer to, from now on.
     fn shared(&self) -> Arc<Inner> {
-        if let Some(inner) = self.cell() {
-            return inner;
-        }
-        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         let inner = match &*held {
             Held::Shared(inner) => return inner.clone(),
-            Held::Alone(expr) => Arc::new(Inner { expr: RwLock::new(expr.clone()), variable: None }),
+            Held::Alone(expr) => Arc::new(Inner { expr: Cell::new(expr.clone()), variable: None }),
         };
-        *held = Held::Shared(inner.clone());
+        let before = std::mem::replace(&mut *held, Held::Shared(inner.clone()));
+        drop(held);
+        drop(before);
         inner
     }
 
     /// What all handles to the tensor refer to, if there may be others.
     fn cell(&self) -> Option<Arc<Inner>> {
-        match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.0.lock() {
             Held::Shared(inner) => Some(inner.clone()),
             Held::Alone(_) => None,
         }
     }
 
-    /// What `f` makes of where its gradients arrive, if it is a variable.
+    /// What `f` says of where its gradients arrive, if it is a variable: at once, for it keeps others from the tensor.
     fn with_variable<T>(&self, f: impl FnOnce(&Variable) -> T) -> Option<T> {
-        match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.0.lock() {
             Held::Shared(inner) => inner.variable.as_deref().map(f),
             Held::Alone(_) => None,
         }
     }
 
+    /// The gradient that has arrived, replaced by what `f` makes of it; if it is a variable.
+    fn with_gradient<T>(&self, f: impl FnOnce(&mut Option<Tensor>) -> T) -> Option<T> {
+        let inner = self.cell()?;
+        let variable = inner.variable.as_deref()?;
+        Some(f(&mut variable.grad.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
     /// The tensor of a node. Together with [`Tensor::expr`] the way between tensors and the graph.
+    #[inline]
     pub fn from_expr(expr: Expr) -> Tensor {
         // An op may return an argument as it is; inside of `no_grad` its gradient ends here all the same.
         let expr = if expr.needs_grad() && !grad_enabled() { expr.detach() } else { expr };
-        Tensor(RwLock::new(Held::Alone(expr)))
+        Tensor(Cell::new(Held::Alone(expr)))
     }
 
     /// From an op's node or the invalid node of its broken rule.
+    #[inline]
     pub(crate) fn from_result(result: Result<Expr, Expr>) -> Tensor {
         Tensor::from_expr(result.unwrap_or_else(|invalid| invalid))
     }
@@ -218,15 +249,16 @@ impl Tensor {
 
     /// What `f` says of the node, which costs less than a handle to it.
     fn look<T>(&self, f: impl FnOnce(&Expr) -> T) -> T {
-        match &*self.0.read().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.0.lock() {
             Held::Alone(expr) => f(expr),
             Held::Shared(inner) => inner.look(f),
         }
     }
 
     /// As [`Tensor::expr`], of a handle that nothing else needs.
+    #[inline]
     pub(crate) fn into_expr(self) -> Expr {
-        match self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match self.0.into_inner() {
             Held::Alone(expr) => expr,
             Held::Shared(inner) => inner.expr(),
         }
@@ -234,11 +266,7 @@ impl Tensor {
 
     /// The node, or the error of an invalid one.
     pub(crate) fn valid(&self) -> Result<Expr> {
-        let expr = self.expr();
-        match expr.error() {
-            Some(error) => Err(Error::Graph(error.clone())),
-            None => Ok(expr),
-        }
+        valid(self.expr())
     }
 
     /// An invalid tensor: this op's error, with the caller's place.
@@ -385,7 +413,7 @@ impl Tensor {
         }
         let id = VariableId(NEXT.fetch_add(1, Ordering::Relaxed));
         let variable = Box::new(Variable { id, grad: Mutex::new(None), version: AtomicU64::new(0), frozen: AtomicBool::new(false) });
-        let inner = Arc::new(Inner { expr: RwLock::new(Expr::variable(id, &value)), variable: Some(variable) });
+        let inner = Arc::new(Inner { expr: Cell::new(Expr::variable(id, &value)), variable: Some(variable) });
         variables().insert(id, Arc::downgrade(&inner));
         Tensor::of(inner)
     }
@@ -395,9 +423,9 @@ impl Tensor {
     pub fn become_variable(&self) -> Result<()> {
         let variable = self.requires_grad();
         variable.valid()?;
-        let held = variable.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let held = variable.0.into_inner();
         // The old one goes after the lock.
-        let old = std::mem::replace(&mut *self.0.write().unwrap_or_else(PoisonError::into_inner), held);
+        let old = std::mem::replace(&mut *self.0.lock(), held);
         drop(old);
         Ok(())
     }
@@ -412,16 +440,16 @@ impl Tensor {
             let (message, help) = ("a tensor that requires a gradient".to_owned(), "assign to it inside of `no_grad`");
             return Err(crate::error::graph_error(&Expr::fail(ErrorKind::Autograd, "set", message, help, &[&old, &new])));
         }
-        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let before = match &mut *held {
-            Held::Alone(expr) => std::mem::replace(expr, new),
-            Held::Shared(inner) => {
-                inner.set_value(new);
-                old
-            }
+        let mut held = self.0.lock();
+        let (before, shared) = match &mut *held {
+            Held::Alone(expr) => (std::mem::replace(expr, new), None),
+            Held::Shared(inner) => (new, Some(inner.clone())),
         };
         drop(held);
-        drop(before);
+        match shared {
+            Some(inner) => inner.set_value(before),
+            None => drop(before),
+        }
         Ok(())
     }
 
@@ -451,7 +479,7 @@ impl Tensor {
 
     /// The gradient that backward passes have accumulated; only variables have one, and tensors with [`Tensor::retain_grad`].
     pub fn grad(&self) -> Option<Tensor> {
-        match self.with_variable(|variable| variable.grad.lock().unwrap_or_else(PoisonError::into_inner).clone()) {
+        match self.with_gradient(|grad| grad.clone()) {
             Some(grad) => grad,
             None => unigrad_graph::kept_gradient(&self.expr()).flatten().map(Tensor::from_expr),
         }
@@ -460,7 +488,8 @@ impl Tensor {
     /// Replaces the accumulated gradient, where there may be one.
     pub fn set_grad(&self, grad: Option<Tensor>) {
         if self.is_variable() {
-            self.with_variable(|variable| *variable.grad.lock().unwrap_or_else(PoisonError::into_inner) = grad);
+            // The old one goes after the lock.
+            drop(self.with_gradient(|own| std::mem::replace(own, grad)));
         } else {
             unigrad_graph::set_kept_gradient(&self.expr(), grad.map(|grad| grad.expr()));
         }
@@ -535,12 +564,12 @@ impl Tensor {
 
     #[track_caller]
     fn assign_where(&self, value: &Tensor, condition: Option<&Tensor>) -> Result<()> {
-        let (old, new) = (self.valid()?, value.valid()?);
+        let inner = self.shared();
+        let (old, new) = (valid(inner.expr())?, value.valid()?);
         let condition = match condition {
             Some(condition) => Some(condition.valid()?),
             None => None,
         };
-        let inner = self.shared();
         let is_variable = inner.variable.is_some();
         let problem = if old.shape() != new.shape() {
             Some((ErrorKind::Shape, format!("the tensor is {:?}, the value {:?}", old.shape(), new.shape()), "reshape the value"))
@@ -567,15 +596,13 @@ impl Tensor {
         // No gradient flows through a Bool, so that it needs no node of its own.
         let condition = condition.map(|c| if c.rank() == 0 { c } else { c.reshape(&[]) }.copy_to(old.device()));
         let new = if new.needs_grad() { new.detach() } else { new };
-        let new = new.commit(&unigrad_plan::resolved(old), condition.as_ref());
-        if let Some(error) = new.error() {
-            return Err(Error::Graph(error.clone()));
-        }
+        let new = valid(new.commit_with(unigrad_plan::resolved(old), condition))?;
         if let Some(variable) = &inner.variable {
             variable.version.fetch_add(1, Ordering::Relaxed);
         }
+        let assigned = new.id();
         inner.set_value(new);
-        eval::defer(Handle { inner: Arc::downgrade(&inner), is_assigned: true });
+        eval::defer(Handle { inner: Arc::downgrade(&inner), assigned });
         Ok(())
     }
 
@@ -600,7 +627,7 @@ impl Tensor {
 
     /// Lets this thread's next evaluation compute the value too, if a handle is alive then.
     pub(crate) fn realize_with_next(&self) {
-        eval::defer(Handle { inner: Arc::downgrade(&self.shared()), is_assigned: false });
+        eval::defer(Handle { inner: Arc::downgrade(&self.shared()), assigned: 0 });
     }
 
     /// As another dtype; the tensor itself if it has that. Floats to integers truncate toward zero and saturate: what is beyond the range,

@@ -171,6 +171,9 @@ impl Tensor {
             (Ok(a), Ok(b)) => (a, b),
             (Err(invalid), _) | (_, Err(invalid)) => return Tensor::from_expr(invalid),
         };
+        if x.rank() == 2 && a != b {
+            return Tensor::from_expr(x.permute_with(&[1, 0]));
+        }
         let mut all: [usize; MAX_RANK] = std::array::from_fn(|axis| axis);
         // No tensor has more axes.
         let order = &mut all[..x.rank()];

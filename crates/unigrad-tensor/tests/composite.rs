@@ -38,7 +38,7 @@ fn values_and_plans_are_those_of_the_ops() {
     let refs: Vec<&Tensor> = x.iter().collect();
     let composite = Composite::record("function", &refs, function).unwrap();
     for _ in 0..2 {
-        let (plain, called) = (function(&x), composite.call(&Arguments::of(&refs)).unwrap());
+        let (plain, called) = (function(&x), composite.call(Arguments::of(&refs)).unwrap());
         let exprs = |all: &[Tensor]| all.iter().filter(|result| !result.is_realized()).map(Tensor::expr).collect::<Vec<_>>();
         let launches = |all: &[Tensor]| -> Vec<String> {
             eval::plan_of(&exprs(all)).unwrap().launches.iter().map(|l| format!("{:?}", l.kernel)).collect()
@@ -61,7 +61,7 @@ fn a_part_alone_and_with_fusion_off() {
     for fusion in [true, false] {
         let before = eval::set_fusion(fusion);
         for (i, want) in want.iter().enumerate() {
-            let part = composite.call(&Arguments::of(&refs)).unwrap().swap_remove(i);
+            let part = composite.call(Arguments::of(&refs)).unwrap().swap_remove(i);
             assert_eq!(part.to_f64_vec().unwrap(), *want, "part {i}");
         }
         eval::set_fusion(before);
@@ -73,14 +73,14 @@ fn another_recording_of_the_same_has_the_same_plan() {
     let _alone = alone();
     let x = arguments();
     let refs: Vec<&Tensor> = x.iter().collect();
-    let run = || Composite::record("function", &refs, function).unwrap().call(&Arguments::of(&refs)).unwrap()[0].to_vec::<f32>().unwrap();
+    let run = || Composite::record("function", &refs, function).unwrap().call(Arguments::of(&refs)).unwrap()[0].to_vec::<f32>().unwrap();
     let first = run();
     let before = eval::stats();
     assert_eq!(run(), first);
     let after = eval::stats();
     assert_eq!((after.plans_built, after.plan_hits), (before.plans_built, before.plan_hits + 1));
     let other = |x: &[Tensor]| function(x).iter().map(|y| y + y).collect::<Vec<_>>();
-    let doubled = Composite::record("function", &refs, other).unwrap().call(&Arguments::of(&refs)).unwrap()[0].to_vec::<f32>().unwrap();
+    let doubled = Composite::record("function", &refs, other).unwrap().call(Arguments::of(&refs)).unwrap()[0].to_vec::<f32>().unwrap();
     assert_eq!(doubled, first.iter().map(|y| y + y).collect::<Vec<_>>());
     assert_eq!(eval::stats().plans_built, before.plans_built + 1);
 }
@@ -91,7 +91,7 @@ fn gradients_go_through_the_ops() {
     let x = arguments();
     let refs: Vec<&Tensor> = x.iter().collect();
     let composite = Composite::record("function", &refs, function).unwrap();
-    let (plain, called) = (function(&x), composite.call(&Arguments::of(&refs)).unwrap());
+    let (plain, called) = (function(&x), composite.call(Arguments::of(&refs)).unwrap());
     for i in 0..3 {
         let loss = |results: &[Tensor]| results[i].square().sum(());
         let [a, b] = [loss(&plain), loss(&called)].map(|loss| grad_allow_unused(&loss, None, &refs).unwrap());
@@ -108,7 +108,7 @@ fn gradients_go_through_the_ops() {
 fn what_is_more_than_a_function_of_its_arguments_is_no_composite() {
     let x = arguments();
     let refs: Vec<&Tensor> = x.iter().collect();
-    let refused = |f: &dyn Fn(&[Tensor]) -> Vec<Tensor>| Composite::record("f", &refs, f).unwrap().call(&Arguments::of(&refs)).is_none();
+    let refused = |f: &dyn Fn(&[Tensor]) -> Vec<Tensor>| Composite::record("f", &refs, f).unwrap().call(Arguments::of(&refs)).is_none();
     let (data, variable) = (tensor(3, [3, 4]), tensor(3, [3, 4]).requires_grad());
     assert!(refused(&|x| vec![&x[1] + &data]));
     assert!(refused(&|x| vec![&x[1] * &variable]));
@@ -119,8 +119,8 @@ fn what_is_more_than_a_function_of_its_arguments_is_no_composite() {
     assert!(!refused(&|x| vec![&x[1] * &x[1]]));
     let composite = Composite::record("f", &refs, |x| vec![&x[1] * &x[1]]).unwrap();
     assert!(composite.fits(&Arguments::of(&refs)) && !composite.fits(&Arguments::of(&[&x[1], &x[0], &x[2]])));
-    assert!(composite.call(&Arguments::of(&[&x[1], &x[0], &x[2]])).is_none());
-    assert!(composite.call(&Arguments::of(&[])).is_none());
+    assert!(composite.call(Arguments::of(&[&x[1], &x[0], &x[2]])).is_none());
+    assert!(composite.call(Arguments::of(&[])).is_none());
     let error = Composite::record("f", &refs, |x| vec![x[0].matmul(&x[0])]).unwrap_err();
     assert!(error.to_string().contains("inner sizes"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Matrix products and convolutions.
 
-use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp, is_countable, types};
+use crate::{ConvSpec, Expr, Op, Shape, autograd::Vjp, is_countable, met};
 use std::sync::Arc;
 
 impl Expr {
@@ -13,6 +13,21 @@ impl Expr {
     /// As [`Expr::matmul`], of handles that nothing else needs.
     #[track_caller]
     pub fn matmul_with(self, other: Expr) -> Expr {
+        // Two matrices that fit, as mostly.
+        if let ([m, k], [rows, n]) = (self.shape().as_slice(), other.shape().as_slice())
+            && k == rows
+            && self.dtype() == other.dtype()
+            && self.device() == other.device()
+        {
+            let (shape, dtype) = ([*m, *n], self.dtype());
+            return Expr::coded((met::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], &shape, dtype);
+        }
+        self.matmul_by_rule(other)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn matmul_by_rule(self, other: Expr) -> Expr {
         if let Some(invalid) = Expr::check_inputs("matmul", &[&self, &other]) {
             return invalid;
         }
@@ -30,7 +45,7 @@ impl Expr {
         let mut shape = Shape::from_slice(a);
         shape[rank - 1] = b[rank - 1];
         let dtype = self.dtype();
-        Expr::coded((types::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], &shape, dtype)
+        Expr::coded((met::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], &shape, dtype)
     }
 
     /// Convolution (cross-correlation, as in every framework): x `[n, c, spatial..]` with w `[o, c / groups, kernel..]`.

@@ -23,6 +23,7 @@ impl Expr {
     }
 
     /// A value of the same shape and device that may differ from step to step without a new plan.
+    #[inline]
     #[track_caller]
     pub fn scalar_like(&self, value: Literal) -> Expr {
         match self.dtype() == value.dtype() {

@@ -13,11 +13,21 @@ impl Expr {
     /// As [`Expr::unary`], of a handle that nothing else needs.
     #[track_caller]
     pub fn unary_with(self, op: UnaryOp) -> Expr {
+        // Most: an invalid one among the inputs is found where the node is made.
+        if self.dtype().is_float() && matches!(op.class(), UnaryClass::Real | UnaryClass::Number) {
+            return Expr::of_one(op, self);
+        }
+        self.unary_by_rule(op)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn unary_by_rule(self, op: UnaryOp) -> Expr {
+        let dtype = self.dtype();
+        let class = op.class();
         if self.is_invalid() {
             return self;
         }
-        let dtype = self.dtype();
-        let class = op.class();
         if class == UnaryClass::Rounding && dtype.is_int() {
             return self.identity();
         }
@@ -39,8 +49,20 @@ impl Expr {
 
     /// As [`Expr::binary`], of handles that nothing else needs.
     #[track_caller]
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most operations have no rule of their own")]
     pub fn binary_with(self, op: BinaryOp, other: Expr) -> Expr {
+        use BinaryOp::*;
+        // Most: an invalid one among the inputs is found where the node is made.
+        if self.is_same_type(&other) && self.dtype().is_float() && matches!(op, Add | Sub | Mul | Div | Max | Min | Pow) {
+            return Expr::of_two(op, [self, other]);
+        }
+        self.binary_by_rule(op, other)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most operations have no rule of their own")]
+    fn binary_by_rule(self, op: BinaryOp, other: Expr) -> Expr {
+        use BinaryOp::*;
         let dtype = self.dtype();
         let is_same = self.is_same_type(&other);
         if !is_same || self.is_invalid() || other.is_invalid() {
@@ -56,7 +78,6 @@ impl Expr {
             }
         }
         let differs = !is_same && (self.is_named() || other.is_named());
-        use BinaryOp::*;
         let rule = match op {
             Add | Sub | Mul | Rem | Pow | IDiv if dtype == DType::Bool => "numbers",
             Div | Atan2 if !dtype.is_float() => "floats",

@@ -75,7 +75,7 @@ impl Expr {
         if let Op::Composite(composite) = self.op()
             && let Some(of) = composite.result_type(i)
         {
-            return Expr::like(Op::Part(i), [self.clone()], of, of.dtype);
+            return self.clone().part_of(i, of);
         }
         if let Op::Loop(spec) = self.op()
             && let Some(of) = spec.part_type(i)
@@ -132,20 +132,28 @@ impl Expr {
     /// The value that an assignment of `self` over `old` gives; see [`Op::Commit`]. No gradient goes through it.
     #[track_caller]
     pub fn commit(&self, old: &Expr, condition: Option<&Expr>) -> Expr {
-        if let Some(invalid) = [Some(self), Some(old), condition].into_iter().flatten().find(|input| input.error().is_some()) {
+        self.clone().commit_with(old.clone(), condition.cloned())
+    }
+
+    /// As [`Expr::commit`], of handles that nothing else needs.
+    #[track_caller]
+    pub fn commit_with(self, old: Expr, condition: Option<Expr>) -> Expr {
+        let all = || [Some(&self), Some(&old), condition.as_ref()].into_iter().flatten();
+        if let Some(invalid) = all().find(|input| input.is_invalid()) {
             return invalid.clone();
         }
         let fits = self.shape() == old.shape() && self.dtype() == old.dtype() && self.device() == old.device();
-        let asks = condition.is_none_or(|c| c.dtype() == DType::Bool && c.rank() == 0 && c.device() == self.device());
+        let asks = condition.as_ref().is_none_or(|c| c.dtype() == DType::Bool && c.rank() == 0 && c.device() == self.device());
         if !fits || !asks {
-            let inputs: SmallVec<[&Expr; 3]> = [Some(self), Some(old), condition].into_iter().flatten().collect();
+            let inputs: SmallVec<[&Expr; 3]> = all().collect();
             let message = "wants two values of one shape, dtype and device, and a Bool of rank 0 there".to_owned();
             return Expr::fail(ErrorKind::Shape, "assign", message, "expand, cast or move the value, and reduce the condition", &inputs);
         }
         let _guard = no_grad_guard();
-        let mut inputs = Inputs::from_buf([self.clone(), old.clone()]);
-        inputs.extend(condition.cloned());
-        Expr::like(Op::Commit, inputs, self.tensor_type(), self.dtype())
+        let of = self.tensor_type().clone();
+        let mut inputs = Inputs::from_buf([self, old]);
+        inputs.extend(condition);
+        Expr::of_type(&Op::Commit, inputs, &of, None)
     }
 
     /// What a program that the user wrote makes of the inputs.

@@ -6,11 +6,12 @@
 use crate::{
     Expr, Inputs, Op, PadAxis, Shape, SliceAxis,
     autograd::Vjp,
+    met,
     node::foldable_scalar,
     numel,
     shape::shape_of,
     traits::Traits,
-    types::{self, same_sizes},
+    types::{NodeType, same_sizes},
 };
 use smallvec::SmallVec;
 use unigrad_scalar::{DType, Literal, ScatterMode};
@@ -31,6 +32,21 @@ impl Expr {
         if same_sizes(self.shape(), shape) {
             return self.identity();
         }
+        if matches!(self.op(), Op::Const(_) | Op::Scalar) {
+            return self.reshape_anew(shape);
+        }
+        let (dtype, numel) = (self.dtype(), self.numel());
+        let is = |near: &NodeType| matches!(near.op, Op::Reshape) && near.of.numel == numel;
+        // Not in a closure, where the origin would be this line.
+        match Expr::met(met::RESHAPE, is, [self], shape, dtype) {
+            Ok(made) => made,
+            Err([input]) => input.reshape_anew(shape),
+        }
+    }
+
+    /// As [`Expr::reshape`], to a shape that it has not, and by a rule that has yet to be asked.
+    #[track_caller]
+    fn reshape_anew(self, shape: &[usize]) -> Expr {
         if numel(shape) != self.numel() {
             let message = match numel(shape) {
                 usize::MAX => format!("{shape:?} has more elements than can be counted"),
@@ -42,7 +58,7 @@ impl Expr {
             return same;
         }
         let dtype = self.dtype();
-        Expr::coded((types::RESHAPE, |op| matches!(op, Op::Reshape)), || Op::Reshape, [self], shape, dtype)
+        Expr::new(Op::Reshape, [self], shape, dtype)
     }
 
     /// Axis `i` of the result is axis `perm[i]`.
@@ -56,6 +72,12 @@ impl Expr {
     pub fn permute_with(self, perm: &[usize]) -> Expr {
         if self.is_invalid() {
             return self;
+        }
+        // A matrix that is transposed, as before most products.
+        if let ([1, 0], [m, n]) = (perm, self.shape().as_slice()) {
+            let (shape, dtype) = ([*n, *m], self.dtype());
+            let is = |op: &Op| matches!(op, Op::Permute(met) if met.as_slice() == [1, 0]);
+            return Expr::coded((met::permute_code(&[1, 0]), is), || Op::Permute(SmallVec::from_slice(&[1, 0])), [self], &shape, dtype);
         }
         let (rank, mut seen, mut moves) = (self.rank(), 0_u64, false);
         for (i, p) in perm.iter().enumerate() {
@@ -78,7 +100,7 @@ impl Expr {
         };
         order.iter_mut().zip(perm).for_each(|(to, p)| *to = *p as u8);
         let is = |op: &Op| matches!(op, Op::Permute(met) if met.len() == order.len() && met.iter().zip(&*order).all(|(a, b)| a == b));
-        Expr::coded((types::permute_code(order), is), || Op::Permute(SmallVec::from_slice(order)), [self], &shape, dtype)
+        Expr::coded((met::permute_code(order), is), || Op::Permute(SmallVec::from_slice(order)), [self], &shape, dtype)
     }
 
     /// NumPy's `broadcast_to`.
@@ -102,7 +124,7 @@ impl Expr {
             return same;
         }
         let dtype = self.dtype();
-        Expr::coded((types::EXPAND, |op| matches!(op, Op::Expand)), || Op::Expand, [self], shape, dtype)
+        Expr::coded((met::EXPAND, |op| matches!(op, Op::Expand)), || Op::Expand, [self], shape, dtype)
     }
 
     /// A part, with steps; one entry per axis.
@@ -134,7 +156,7 @@ impl Expr {
         let dtype = self.dtype();
         if axes.iter().all(|axis| axis.len > 1 || (axis.step == 1 && (axis.len == 1 || axis.start == 0))) {
             let is = |op: &Op| matches!(op, Op::Slice(met) if met.len() == axes.len() && met.iter().zip(axes).all(|(a, b)| a == b));
-            return Expr::coded((types::slice_code(axes), is), || Op::Slice(axes.into()), [self], &shape, dtype);
+            return Expr::coded((met::slice_code(axes), is), || Op::Slice(axes.into()), [self], &shape, dtype);
         }
         let mut plain: Box<[SliceAxis]> = axes.into();
         for axis in &mut plain {
@@ -157,6 +179,29 @@ impl Expr {
     /// As [`Expr::narrow`], of a handle that nothing else needs.
     #[track_caller]
     pub fn narrow_with(self, axis: usize, start: usize, len: usize) -> Expr {
+        // A part that is inside and neither empty nor all.
+        let shape = self.shape();
+        if let Some(size) = shape.get(axis)
+            && (1..*size).contains(&len)
+            && start <= *size - len
+            && shape.len() <= 6
+        {
+            let mut few = [SliceAxis { start: 0, step: 1, len: 0 }; 6];
+            let mut sizes = [0; 6];
+            for (i, size) in shape.iter().enumerate() {
+                (few[i].len, sizes[i]) = (*size, *size);
+            }
+            (few[axis].start, few[axis].len, sizes[axis]) = (start, len, len);
+            let (axes, sizes, dtype) = (&few[..shape.len()], &sizes[..shape.len()], self.dtype());
+            let is = |op: &Op| matches!(op, Op::Slice(met) if met.len() == axes.len() && met.iter().zip(axes).all(|(a, b)| a == b));
+            return Expr::coded((met::slice_code(axes), is), || Op::Slice(axes.into()), [self], sizes, dtype);
+        }
+        self.narrow_by_rule(axis, start, len)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn narrow_by_rule(self, axis: usize, start: usize, len: usize) -> Expr {
         let part = |(i, size): (usize, &usize)| match i == axis {
             true => SliceAxis { start, step: 1, len },
             false => SliceAxis { start: 0, step: 1, len: *size },
@@ -200,6 +245,27 @@ impl Expr {
     /// As [`Expr::concat`], of handles that nothing else needs.
     #[track_caller]
     pub fn concat_with(parts: Inputs, axis: usize) -> Expr {
+        // Two matrices that fit.
+        if let [a, b] = parts.as_slice()
+            && let ([m, n], [rows, columns]) = (a.shape().as_slice(), b.shape().as_slice())
+            && a.dtype() == b.dtype()
+            && a.device() == b.device()
+            && let Some(shape) = match axis {
+                0 if n == columns => Some([m.saturating_add(*rows), *n]),
+                1 if m == rows => Some([*m, n.saturating_add(*columns)]),
+                _ => None,
+            }
+        {
+            let dtype = a.dtype();
+            let is = |op: &Op| matches!(op, Op::Concat { axis: met } if *met == axis);
+            return Expr::coded((met::concat_code(axis), is), || Op::Concat { axis }, parts, &shape, dtype);
+        }
+        Expr::concat_by_rule(parts, axis)
+    }
+
+    #[inline(never)]
+    #[track_caller]
+    fn concat_by_rule(parts: Inputs, axis: usize) -> Expr {
         let Some(first) = parts.first() else {
             return Expr::shape_error("concat", "no tensors given".into(), &[]);
         };
@@ -226,7 +292,7 @@ impl Expr {
         shape[axis] = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.shape()[axis]));
         let dtype = first.dtype();
         let is = |op: &Op| matches!(op, Op::Concat { axis: met } if *met == axis);
-        Expr::coded((types::concat_code(axis), is), || Op::Concat { axis }, parts, &shape, dtype)
+        Expr::coded((met::concat_code(axis), is), || Op::Concat { axis }, parts, &shape, dtype)
     }
 
     /// Sliding windows; see [`Op::Window`].

@@ -144,7 +144,7 @@ impl AveragedModel {
                             updates.len() - 1
                         }
                     };
-                    let results = updates[known].call(&values).unwrap_or_else(|| toward(&arguments.map(Tensor::detach)));
+                    let results = updates[known].call(values).unwrap_or_else(|| toward(&arguments.map(Tensor::detach)));
                     results.into_iter().next().ok_or_else(|| Error::Internal("an average without a result".into()))?
                 } else {
                     new.cast(old.dtype())

@@ -13,6 +13,9 @@ use std::sync::atomic::Ordering;
 use unigrad_device::{Background, in_background};
 use unigrad_tensor::{Arguments, Composite, DType, Origin, Tensor, eval, no_grad, take_gradients};
 
+/// Of parameters that have the same numbers: the type of their state, their device, and how many steps they have missed.
+type Kind = (DType, u32, u64);
+
 /// The gradients of what is trained: a frozen parameter has none, not one of zeros, so that it is not even decayed.
 fn trained(parameters: &[Tensor], gradients: Vec<Tensor>) -> Vec<Option<Tensor>> {
     parameters.iter().zip(gradients).map(|(parameter, gradient)| Some(gradient).filter(|_| !parameter.is_frozen())).collect()
@@ -152,7 +155,7 @@ impl<R: Rule> Optimizer<R> {
             let taken = self.n_steps();
             self.missed.note(gradients.iter().map(Option::is_some), taken);
         }
-        let changed = no_grad(|| -> Result<Vec<Tensor>> {
+        let changed = no_grad(|| -> Result<Vec<&Tensor>> {
             let finite = guard.map(|loss| match loss.isfinite() {
                 finite if finite.rank() == 0 => finite,
                 finite => finite.reshape([0usize; 0]),
@@ -163,7 +166,7 @@ impl<R: Rule> Optimizer<R> {
             let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
             for (counter, step) in self.counters.iter().zip(&steps) {
                 assign(counter, step)?;
-                changed.push(counter.clone());
+                changed.push(counter);
             }
             if !self.treatments.is_empty() {
                 gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
@@ -179,7 +182,7 @@ impl<R: Rule> Optimizer<R> {
                 let weight_decay = group.weight_decay.unwrap_or_else(|| rule.weight_decay());
                 let lr = group.lr * self.lr_factor;
                 // One node for all parameters of a type that have missed as many steps: the plan then has one slot for each number.
-                let mut scalars: Vec<((DType, u32, u64), Vec<Tensor>)> = Vec::new();
+                let mut scalars: Vec<(Kind, Vec<Tensor>, Arguments)> = Vec::new();
                 // One update for all parameters of a type and shape: each parameter's is then one node.
                 let mut updates = rule.updates();
                 for parameter in &group.parameters {
@@ -189,7 +192,7 @@ impl<R: Rule> Optimizer<R> {
                     let dtype = state_dtype(parameter.dtype());
                     let missed = if counts_alone { self.missed.of(at, taken) } else { 0 };
                     let key = (dtype, parameter.device_id(), missed);
-                    if !scalars.iter().any(|(k, _)| *k == key) {
+                    if !scalars.iter().any(|(k, ..)| *k == key) {
                         let device = parameter.device()?;
                         let at = steps.iter().position(|step| step.device_id() == key.1);
                         let at =
@@ -201,7 +204,9 @@ impl<R: Rule> Optimizer<R> {
                         if missed > 0 {
                             numbers.step = &numbers.step - numbers.number(missed as f64);
                         }
-                        scalars.push((key, rule.scalars(&numbers)));
+                        let own = rule.scalars(&numbers);
+                        let arguments = Arguments::of(&own.iter().collect::<Vec<_>>());
+                        scalars.push((key, own, arguments));
                         // What is kept is that of the parameters that have missed none: each of them takes part in every step.
                         if let Some(kept) = kept.filter(|_| missed == 0) {
                             for ((old, now), new) in kept.values.iter().zip(&before).zip(rule.next_numbers(&numbers)) {
@@ -210,12 +215,13 @@ impl<R: Rule> Optimizer<R> {
                                     continue;
                                 }
                                 assign(old, &new)?;
-                                changed.push(old.clone());
+                                changed.push(old);
                             }
                         }
                     }
-                    let Some((_, scalars)) = scalars.iter().find(|(k, _)| *k == key) else { continue };
-                    let arguments: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).chain(scalars).collect();
+                    let Some((_, scalars, numbers)) = scalars.iter().find(|(k, ..)| *k == key) else { continue };
+                    let own: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).collect();
+                    let arguments = || own.iter().copied().chain(scalars);
                     let update = |arguments: &[Tensor]| {
                         let mut results = updated(&**rule, state.len(), arguments);
                         if let (Some(limit), Some(value)) = (self.max_norm, results.first_mut()) {
@@ -223,18 +229,18 @@ impl<R: Rule> Optimizer<R> {
                         }
                         results
                     };
-                    let values = Arguments::of(&arguments);
+                    let values = Arguments::of(&own).followed_by(numbers);
                     let known = match updates.iter().position(|update| update.fits(&values)) {
                         Some(known) => known,
                         None => {
-                            updates.push(Composite::record("update", &arguments, update)?);
+                            updates.push(Composite::record("update", &arguments().collect::<Vec<_>>(), update)?);
                             updates.len() - 1
                         }
                     };
-                    let results = match updates[known].call(&values) {
+                    let results = match updates[known].call(values) {
                         Some(results) => results,
                         // A rule of many kinds of ops, or with tensors of its own.
-                        None => update(&arguments.iter().map(|argument| argument.detach()).collect::<Vec<_>>()),
+                        None => update(&arguments().map(Tensor::detach).collect::<Vec<_>>()),
                     };
                     if results.len() != 1 + state.len() {
                         let cause = format!("the rule gave {} tensors of state for {} names", results.len().saturating_sub(1), state.len());
@@ -242,7 +248,7 @@ impl<R: Rule> Optimizer<R> {
                     }
                     for (old, new) in std::iter::once(parameter).chain(state).zip(&results) {
                         assign(old, new)?;
-                        changed.push(old.clone());
+                        changed.push(old);
                     }
                 }
             }
@@ -252,7 +258,7 @@ impl<R: Rule> Optimizer<R> {
             }
             Ok(changed)
         })?;
-        let all: Vec<&Tensor> = changed.iter().chain(also.iter().copied()).collect();
+        let all: Vec<&Tensor> = changed.into_iter().chain(also.iter().copied()).collect();
         Tensor::realize_all(&all)?;
         self.n_steps.steps.fetch_add(1, Ordering::Relaxed);
         let waits = self.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);

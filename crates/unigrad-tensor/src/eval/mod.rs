@@ -31,6 +31,7 @@ use crate::{Error, random, tensor::Handle};
 use claims::{Alone, Claimed, For};
 use lanes::Site;
 use rustc_hash::{FxBuildHasher, FxHashSet};
+use smallvec::SmallVec;
 use std::{
     cell::{Cell, RefCell},
     sync::{Arc, OnceLock, atomic::Ordering},
@@ -126,9 +127,11 @@ pub(crate) fn realize_owned(nodes: Vec<Expr>) -> Result<(), Error> {
     let deferred = Undo { deferred, kept: false };
     // An assignment that cannot be evaluated must not fail an unrelated read: its own reader will see the error.
     let is_wanted = |expr: &Expr| expr.error().is_none() && expr.data().is_none();
-    let assigned = deferred.deferred.iter().filter_map(Handle::expr).map(resolved).filter(is_wanted);
     let mut known: FxHashSet<NodeId> = FxHashSet::with_capacity_and_hasher(targets.len() + deferred.deferred.len(), FxBuildHasher);
     known.extend(targets.iter().map(Expr::id));
+    // What a program assigns and computes itself, as an optimizer does, is there already; if it was assigned anew, that was noted too.
+    let others: SmallVec<[&Handle; 8]> = deferred.deferred.iter().filter(|handle| !known.contains(&handle.assigned())).collect();
+    let assigned = others.into_iter().filter_map(Handle::expr).map(resolved).filter(is_wanted);
     targets.extend(assigned.filter(|expr| known.insert(expr.id())));
     if targets.iter().any(|target| target.device() != targets[0].device() && is_assignment(target)) {
         assign_on_several(&targets)?;
