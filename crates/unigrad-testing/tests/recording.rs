@@ -16,7 +16,7 @@ use unigrad_plan::{Capture, Options, PlanCache};
 use unigrad_tensor::{DType, Device, Tensor, eval};
 
 /// Instructions to record a node, at most.
-const RECORD: f64 = 330.0;
+const RECORD: f64 = 325.0;
 /// Instructions to look a node up, at most.
 const LOOK_UP: f64 = 305.0;
 

@@ -13,6 +13,7 @@ use super::program::{PAD, Slot};
 use super::steps::{Code, State, Steps};
 use crate::simd::Tier;
 use smallvec::SmallVec;
+use std::mem::MaybeUninit;
 
 /// Places of a chain, at most. A multiple of a vector's addresses.
 pub(super) const MAX_PLACES: usize = 32;
@@ -160,12 +161,12 @@ impl Chain {
     /// # Safety
     /// As for [`Chain::run`].
     unsafe fn few(&self, n: usize, to: &Addresses, f: impl FnOnce(&mut Addresses)) {
-        let mut copies = [[0u8; PAD * 4]; MAX_PLACES];
+        let mut copies = [const { MaybeUninit::<[u8; PAD * 4]>::uninit() }; MAX_PLACES];
         let mut inside = *to;
         // SAFETY: as promised.
         unsafe {
             for (k, bytes) in to.strides.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
-                inside.state.at[k] = copies[k].as_mut_ptr();
+                inside.state.at[k] = copies[k].write([0; PAD * 4]).as_mut_ptr();
                 if !self.outs.iter().any(|out| usize::from(out.place) == k) {
                     std::ptr::copy_nonoverlapping(to.state.at[k], inside.state.at[k], n * bytes);
                 }
@@ -173,7 +174,7 @@ impl Chain {
             f(&mut inside);
             for out in &self.outs {
                 let k = usize::from(out.place);
-                std::ptr::copy_nonoverlapping(copies[k].as_ptr(), to.state.at[k], n * to.strides[k]);
+                std::ptr::copy_nonoverlapping(copies[k].as_ptr().cast::<u8>(), to.state.at[k], n * to.strides[k]);
             }
         }
     }

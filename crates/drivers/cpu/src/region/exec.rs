@@ -800,7 +800,14 @@ impl<'a> Frame<'a> {
             match load.lane {
                 8 => repeat_as!(u64),
                 4 => repeat_as!(u32),
-                _ => repeat_as!(u8),
+                2 => repeat_as!(u16),
+                1 => repeat_as!(u8),
+                other => {
+                    for i in 0..n {
+                        let element = (first % times + i) / times;
+                        std::ptr::copy_nonoverlapping(once.add(element * other), home.add(i * other), other);
+                    }
+                }
             }
         }
     }
