@@ -182,8 +182,9 @@ impl Pending {
     #[track_caller]
     fn send(&mut self, node: &Expr, arrived: &Arrived, wants: &dyn Fn(&Expr) -> bool) -> Result<(), Error> {
         if let Some(dy) = &arrived.own {
-            let whole = node.input(0).filter(|whole| matches!(whole.op(), Op::Loop(_)));
-            if let (Op::Part(i), Some(whole)) = (node.op(), whole) {
+            if let Op::Part(i) = node.op()
+                && let Some(whole) = node.input(0).filter(|whole| matches!(whole.op(), Op::Loop(_)))
+            {
                 self.add_part(whole, *i, dy.clone());
             } else {
                 // Not in a closure, where the origin of a sum would be this line.

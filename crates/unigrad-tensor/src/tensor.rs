@@ -61,6 +61,8 @@ pub(crate) struct Handle {
     inner: Weak<Inner>,
     /// The node that was assigned to it, whose old value it gets back if that evaluation fails. 0: none was.
     assigned: NodeId,
+    /// The condition under which it was assigned. 0: under none.
+    condition: NodeId,
 }
 
 impl Handle {
@@ -120,6 +122,10 @@ impl Handle {
 
     /// From now on what was assigned counts only where the condition (`Bool`, rank 0) is true as well.
     pub(crate) fn guard(&self, condition: &Expr) {
+        // As all that an optimizer has assigned.
+        if self.condition == condition.id() {
+            return;
+        }
         let Some(tensor) = self.inner.upgrade().filter(|_| self.is_assigned()).map(Tensor::of) else { return };
         let Some(commit) = tensor.pending_assignment() else { return };
         let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else { return };
@@ -594,7 +600,9 @@ impl Tensor {
             return Err(crate::error::graph_error(&Expr::fail(kind, "assign", message, help, &[&old, &new])));
         }
         // No gradient flows through a Bool, so that it needs no node of its own.
-        let condition = condition.map(|c| if c.rank() == 0 { c } else { c.reshape(&[]) }.copy_to(old.device()));
+        let condition = condition.map(|c| if c.rank() == 0 { c } else { c.reshape(&[]) });
+        let condition = condition.map(|c| if c.device() == old.device() { c } else { c.copy_to(old.device()) });
+        let condition_id = condition.as_ref().map_or(0, Expr::id);
         let new = if new.needs_grad() { new.detach() } else { new };
         let new = valid(new.commit_with(unigrad_plan::resolved(old), condition))?;
         if let Some(variable) = &inner.variable {
@@ -602,7 +610,7 @@ impl Tensor {
         }
         let assigned = new.id();
         inner.set_value(new);
-        eval::defer(Handle { inner: Arc::downgrade(&inner), assigned });
+        eval::defer(Handle { inner: Arc::downgrade(&inner), assigned, condition: condition_id });
         Ok(())
     }
 
@@ -627,7 +635,7 @@ impl Tensor {
 
     /// Lets this thread's next evaluation compute the value too, if a handle is alive then.
     pub(crate) fn realize_with_next(&self) {
-        eval::defer(Handle { inner: Arc::downgrade(&self.shared()), assigned: 0 });
+        eval::defer(Handle { inner: Arc::downgrade(&self.shared()), assigned: 0, condition: 0 });
     }
 
     /// As another dtype; the tensor itself if it has that. Floats to integers truncate toward zero and saturate: what is beyond the range,
