@@ -19,8 +19,8 @@ impl Expr {
             && self.dtype() == other.dtype()
             && self.device() == other.device()
         {
-            let (shape, dtype) = ([*m, *n], self.dtype());
-            return Expr::coded((met::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], &shape, dtype);
+            let shape = [*m, *n];
+            return self.multiplied(other, &shape);
         }
         self.matmul_by_rule(other)
     }
@@ -44,8 +44,15 @@ impl Expr {
         }
         let mut shape = Shape::from_slice(a);
         shape[rank - 1] = b[rank - 1];
+        self.multiplied(other, &shape)
+    }
+
+    /// The node of a product that follows the rules.
+    #[inline(always)]
+    #[track_caller]
+    fn multiplied(self, other: Expr, shape: &[usize]) -> Expr {
         let dtype = self.dtype();
-        Expr::coded((met::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], &shape, dtype)
+        Expr::coded((met::MATMUL, |op| matches!(op, Op::MatMul)), || Op::MatMul, [self, other], shape, dtype)
     }
 
     /// Convolution (cross-correlation, as in every framework): x `[n, c, spatial..]` with w `[o, c / groups, kernel..]`.

@@ -155,8 +155,7 @@ impl Expr {
         let shape = shape_of(axes.len(), |i| axes[i].len);
         let dtype = self.dtype();
         if axes.iter().all(|axis| axis.len > 1 || (axis.step == 1 && (axis.len == 1 || axis.start == 0))) {
-            let is = |op: &Op| matches!(op, Op::Slice(met) if met.len() == axes.len() && met.iter().zip(axes).all(|(a, b)| a == b));
-            return Expr::coded((met::slice_code(axes), is), || Op::Slice(axes.into()), [self], &shape, dtype);
+            return self.sliced(axes, &shape);
         }
         let mut plain: Box<[SliceAxis]> = axes.into();
         for axis in &mut plain {
@@ -168,6 +167,15 @@ impl Expr {
             }
         }
         Expr::new(Op::Slice(plain), [self], shape, dtype)
+    }
+
+    /// The node of a slice that follows the rules, of axes as they are kept.
+    #[inline(always)]
+    #[track_caller]
+    fn sliced(self, axes: &[SliceAxis], shape: &[usize]) -> Expr {
+        let dtype = self.dtype();
+        let is = |op: &Op| matches!(op, Op::Slice(met) if met.len() == axes.len() && met.iter().zip(axes).all(|(a, b)| a == b));
+        Expr::coded((met::slice_code(axes), is), || Op::Slice(axes.into()), [self], shape, dtype)
     }
 
     /// `start .. start + len` of one axis.
@@ -192,9 +200,8 @@ impl Expr {
                 (few[i].len, sizes[i]) = (*size, *size);
             }
             (few[axis].start, few[axis].len, sizes[axis]) = (start, len, len);
-            let (axes, sizes, dtype) = (&few[..shape.len()], &sizes[..shape.len()], self.dtype());
-            let is = |op: &Op| matches!(op, Op::Slice(met) if met.len() == axes.len() && met.iter().zip(axes).all(|(a, b)| a == b));
-            return Expr::coded((met::slice_code(axes), is), || Op::Slice(axes.into()), [self], sizes, dtype);
+            let (axes, sizes) = (&few[..shape.len()], &sizes[..shape.len()]);
+            return self.sliced(axes, sizes);
         }
         self.narrow_by_rule(axis, start, len)
     }
@@ -257,8 +264,7 @@ impl Expr {
             }
         {
             let dtype = a.dtype();
-            let is = |op: &Op| matches!(op, Op::Concat { axis: met } if *met == axis);
-            return Expr::coded((met::concat_code(axis), is), || Op::Concat { axis }, parts, &shape, dtype);
+            return Expr::concatenated(parts, axis, &shape, dtype);
         }
         Expr::concat_by_rule(parts, axis)
     }
@@ -291,8 +297,15 @@ impl Expr {
         let mut shape = Shape::from_slice(first.shape());
         shape[axis] = parts.iter().fold(0, |sum: usize, part| sum.saturating_add(part.shape()[axis]));
         let dtype = first.dtype();
+        Expr::concatenated(parts, axis, &shape, dtype)
+    }
+
+    /// The node of a concatenation that follows the rules.
+    #[inline(always)]
+    #[track_caller]
+    fn concatenated(parts: Inputs, axis: usize, shape: &[usize], dtype: DType) -> Expr {
         let is = |op: &Op| matches!(op, Op::Concat { axis: met } if *met == axis);
-        Expr::coded((met::concat_code(axis), is), || Op::Concat { axis }, parts, &shape, dtype)
+        Expr::coded((met::concat_code(axis), is), || Op::Concat { axis }, parts, shape, dtype)
     }
 
     /// Sliding windows; see [`Op::Window`].
