@@ -96,7 +96,7 @@ pub(crate) struct Walked {
 
 impl Walked {
     /// From results down to stand-ins and to what `met` calls outside. The node that cannot be recorded, or an error, if there is one.
-    pub(crate) fn new(stand_ins: &[Expr], roots: &[Expr], met: impl Fn(&Expr) -> Met) -> Result<Result<Walked, Expr>, Arc<Error>> {
+    pub(crate) fn new(stand_ins: &[Expr], roots: &[Expr], met: &dyn Fn(&Expr) -> Met) -> Result<Result<Walked, Expr>, Arc<Error>> {
         let place_of: FxHashMap<u64, usize> = stand_ins.iter().enumerate().map(|(i, stand_in)| (stand_in.id(), i)).collect();
         let mut known: FxHashMap<u64, Value> = FxHashMap::default();
         let (mut arguments, mut outside, mut types, mut steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -181,12 +181,17 @@ impl Composite {
         let _guard = no_grad_guard();
         let stand_ins: Vec<Expr> = like.iter().map(Expr::stand_in).collect();
         let roots = f(&stand_ins);
+        Composite::recorded(name, &stand_ins, &roots)
+    }
+
+    /// What was made of stand-ins. Not generic: each function that a program records would compile the walk anew.
+    fn recorded(name: &'static str, stand_ins: &[Expr], roots: &[Expr]) -> Result<Option<Recorded>, Arc<Error>> {
         let met = |expr: &Expr| {
             let is_foreign = matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit);
             // What differs by the size of a named axis alone would be equal.
             if expr.data().is_some() || is_foreign || expr.is_named() { Met::Foreign } else { Met::Op }
         };
-        let Ok(walked) = Walked::new(&stand_ins, &roots, met)? else { return Ok(None) };
+        let Ok(walked) = Walked::new(stand_ins, roots, &met)? else { return Ok(None) };
         if walked.steps.is_empty() {
             return Ok(None);
         }

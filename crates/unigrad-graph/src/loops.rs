@@ -124,7 +124,7 @@ impl Loop {
             Op::Variable(_) | Op::Copy | Op::Commit => Met::Foreign,
             _ => Met::Op,
         };
-        let walked = match Walked::new(&stand_ins, &roots, met)? {
+        let walked = match Walked::new(&stand_ins, &roots, &met)? {
             Ok(walked) => walked,
             Err(foreign) => {
                 let message = format!("the body has an op that cannot be repeated: {} from {}", foreign.op().name(), foreign.origin());

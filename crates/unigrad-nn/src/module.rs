@@ -87,27 +87,27 @@ pub trait Module: Send + Sync + 'static {
 
     /// What is trained.
     fn parameters(&self) -> Vec<Tensor> {
-        self.named_parameters().into_iter().map(|(_, tensor)| tensor).collect()
+        state::unnamed(self.named_parameters())
     }
 
     /// What is trained, with paths.
     fn named_parameters(&self) -> Vec<(String, Tensor)> {
-        entries(self).into_iter().filter(|e| !e.buffer).map(|e| (e.path, e.tensor.clone())).collect()
+        state::with_paths(entries(self), Some(false))
     }
 
     /// What is saved and not trained, with paths.
     fn named_buffers(&self) -> Vec<(String, Tensor)> {
-        entries(self).into_iter().filter(|e| e.buffer).map(|e| (e.path, e.tensor.clone())).collect()
+        state::with_paths(entries(self), Some(true))
     }
 
     /// Parameters and buffers with paths.
     fn state_dict(&self) -> Vec<(String, Tensor)> {
-        entries(self).into_iter().map(|e| (e.path, e.tensor.clone())).collect()
+        state::with_paths(entries(self), None)
     }
 
     /// What is trained and not frozen.
     fn trainable_parameters(&self) -> Vec<Tensor> {
-        self.parameters().into_iter().filter(|parameter| !parameter.is_frozen()).collect()
+        state::trainable(self.parameters())
     }
 
     /// The module and all modules in it, with paths; its own is empty. [`Module::type_name`] tells what they are, and so does `downcast_ref`.
@@ -174,22 +174,22 @@ pub trait Module: Send + Sync + 'static {
     /// # Ok::<(), unigrad::Error>(())
     /// ```
     fn to(&self, device: &Device) -> Result<()> {
-        place::to(self, |tensor| tensor.to(device))
+        place::to(&entries(self), &|tensor| tensor.to(device))
     }
 
     /// Casts parameters, their gradients and buffers of floats to a float dtype; other buffers stay. See [`Module::to`].
     fn to_dtype(&self, dtype: DType) -> Result<()> {
-        place::to_dtype(self, dtype)
+        place::to_dtype(&entries(self), dtype)
     }
 
     /// No gradient arrives at the parameters any more, and optimizers skip them; see [`Tensor::set_trainable`].
     fn freeze(&self) -> Result<()> {
-        place::set_trainable(self, None, false).map(|_| ())
+        place::set_trainable(&entries(self), None, false).map(|_| ())
     }
 
     /// Undoes [`Module::freeze`].
     fn unfreeze(&self) -> Result<()> {
-        place::set_trainable(self, None, true).map(|_| ())
+        place::set_trainable(&entries(self), None, true).map(|_| ())
     }
 
     /// Freezes the parameters at or below a path (`encoder`, `layers.0`); how many. An error if there are none.
@@ -205,12 +205,12 @@ pub trait Module: Send + Sync + 'static {
     /// # Ok::<(), unigrad::Error>(())
     /// ```
     fn freeze_under(&self, path: &str) -> Result<usize> {
-        place::set_trainable(self, Some(path), false)
+        place::set_trainable(&entries(self), Some(path), false)
     }
 
     /// Undoes [`Module::freeze_under`].
     fn unfreeze_under(&self, path: &str) -> Result<usize> {
-        place::set_trainable(self, Some(path), true)
+        place::set_trainable(&entries(self), Some(path), true)
     }
 
     /// A copy with parameters and buffers of its own; those that are tied are tied in the copy. (`clone` of a module shares them.) Gradients are not
@@ -224,7 +224,7 @@ pub trait Module: Send + Sync + 'static {
 
     /// The number of trained values.
     fn n_parameters(&self) -> usize {
-        self.parameters().iter().map(Tensor::numel).sum()
+        state::n_elements(&self.parameters())
     }
 
     /// Whether layers behave as in training (dropout drops, batch norm learns) or as in use.
@@ -246,19 +246,17 @@ pub trait Module: Send + Sync + 'static {
 
     /// Forgets the gradients of all parameters.
     fn zero_grad(&self) {
-        self.parameters().iter().for_each(Tensor::zero_grad);
+        state::zero_grad(&self.parameters());
     }
 
     /// Computes what initial values are still waiting to be computed, all at once.
     fn realize(&self) -> Result<()> {
-        let tensors = entries(self);
-        Tensor::realize_all(&tensors.iter().map(|e| e.tensor).collect::<Vec<_>>())
+        state::realize(&entries(self))
     }
 
     /// The values of parameters and buffers, for a file.
     fn to_archive(&self) -> Result<Archive> {
-        let tensors = self.state_dict();
-        Ok(Archive { tensors: to_host(&tensors)?, metadata: BTreeMap::new() })
+        state::archive(&self.state_dict())
     }
 
     /// Gives parameters and buffers the values of `state`, if it has all of them, no other, and the same shapes.
@@ -281,7 +279,7 @@ pub trait Module: Send + Sync + 'static {
     /// # Ok::<(), unigrad::Error>(())
     /// ```
     fn load_with(&self, state: &BTreeMap<String, HostTensor>, options: &LoadOptions) -> Result<LoadReport> {
-        state::load_module(self, state, "", options)
+        state::load_module(&entries(self), state, "", options)
     }
 
     /// Replaces the safetensors file at `path` with this module's parameters and buffers.
@@ -296,7 +294,7 @@ pub trait Module: Send + Sync + 'static {
 
     /// Loads a safetensors file as [`Module::load_with`] does.
     fn load_file_with(&self, path: &std::path::Path, options: &LoadOptions) -> Result<LoadReport> {
-        state::load_module(self, &Archive::load(path)?.tensors, &path.display().to_string(), options)
+        state::load_file(&entries(self), path, options)
     }
 }
 

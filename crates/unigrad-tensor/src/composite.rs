@@ -33,6 +33,14 @@ impl Composite {
     /// What `f` does to tensors of the types of `like`. An error if one of its results is invalid.
     #[track_caller]
     pub fn record(name: &'static str, like: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<Composite> {
+        let mut f = Some(f);
+        // Called once.
+        Composite::record_by(name, like, &mut |arguments| f.take().map_or_else(Vec::new, |f| f(arguments)))
+    }
+
+    /// Not generic: each function that a program records would compile it anew.
+    #[track_caller]
+    fn record_by(name: &'static str, like: &[&Tensor], f: &mut dyn FnMut(&[Tensor]) -> Vec<Tensor>) -> Result<Composite> {
         let mut stand_ins = Vec::with_capacity(like.len());
         for tensor in like {
             stand_ins.push(tensor.valid()?.stand_in());

@@ -5,7 +5,7 @@
 
 use super::{
     Module, Visitor, VisitorMut,
-    state::{entries, is_under},
+    state::{Entry, is_under, realize},
 };
 use crate::error::{Error, Result};
 use std::collections::HashMap;
@@ -76,9 +76,8 @@ pub(super) fn apply<M: Module>(module: &mut M, f: impl FnMut(&str, &mut dyn Modu
 }
 
 /// Gives each tensor what `change` makes of its value. All is computed before anything changes.
-pub(super) fn to<M: Module + ?Sized>(module: &M, change: impl Fn(&Tensor) -> Tensor) -> Result<()> {
-    module.realize()?;
-    let entries = entries(module);
+pub(super) fn to(entries: &[Entry<'_>], change: &dyn Fn(&Tensor) -> Tensor) -> Result<()> {
+    realize(entries)?;
     let values: Vec<Tensor> = no_grad(|| entries.iter().map(|entry| change(&entry.tensor.detach())).collect());
     Tensor::realize_all(&values.iter().collect::<Vec<_>>())?;
     for (entry, value) in entries.iter().zip(&values) {
@@ -90,17 +89,16 @@ pub(super) fn to<M: Module + ?Sized>(module: &M, change: impl Fn(&Tensor) -> Ten
 }
 
 /// See [`Module::to_dtype`].
-pub(super) fn to_dtype<M: Module + ?Sized>(module: &M, dtype: DType) -> Result<()> {
+pub(super) fn to_dtype(entries: &[Entry<'_>], dtype: DType) -> Result<()> {
     if !dtype.is_float() || dtype.only_stores() {
         let cause = format!("parameters cannot be {dtype}");
         return Err(Error::argument(cause, "give a float dtype that computes: BF16, F16, F32, F64"));
     }
-    to(module, |tensor| if tensor.dtype().is_float() { tensor.cast(dtype) } else { tensor.detach() })
+    to(entries, &|tensor| if tensor.dtype().is_float() { tensor.cast(dtype) } else { tensor.detach() })
 }
 
 /// See [`Module::freeze`]. Parameters that never were variables stay as they are.
-pub(super) fn set_trainable<M: Module + ?Sized>(module: &M, path: Option<&str>, trainable: bool) -> Result<usize> {
-    let entries = entries(module);
+pub(super) fn set_trainable(entries: &[Entry<'_>], path: Option<&str>, trainable: bool) -> Result<usize> {
     let at = |name: &str| path.is_none_or(|path| is_under(name, path));
     let mut n = 0;
     for entry in entries.iter().filter(|entry| !entry.buffer && (at(&entry.path) || entry.others.iter().any(|other| at(other)))) {

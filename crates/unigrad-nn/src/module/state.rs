@@ -6,7 +6,7 @@
 
 use super::{Module, Visitor};
 use crate::{
-    archive::HostTensor,
+    archive::{Archive, HostTensor},
     error::{Error, Result, StateDictMismatch},
 };
 use std::{
@@ -60,6 +60,42 @@ pub(crate) fn entries<'m, M: Module + ?Sized>(module: &'m M) -> Vec<Entry<'m>> {
     let mut collect = Collect::default();
     module.visit(&mut collect);
     collect.entries
+}
+
+// What follows is not generic over modules: each type of module, a program's own among them, would compile it anew.
+
+/// Tensors with paths: buffers, parameters or all.
+pub(super) fn with_paths(entries: Vec<Entry<'_>>, buffers: Option<bool>) -> Vec<(String, Tensor)> {
+    let chosen = entries.into_iter().filter(|entry| buffers.is_none_or(|buffers| entry.buffer == buffers));
+    chosen.map(|entry| (entry.path, entry.tensor.clone())).collect()
+}
+
+pub(super) fn unnamed(named: Vec<(String, Tensor)>) -> Vec<Tensor> {
+    named.into_iter().map(|(_, tensor)| tensor).collect()
+}
+
+pub(super) fn trainable(parameters: Vec<Tensor>) -> Vec<Tensor> {
+    parameters.into_iter().filter(|parameter| !parameter.is_frozen()).collect()
+}
+
+pub(super) fn n_elements(tensors: &[Tensor]) -> usize {
+    tensors.iter().map(Tensor::numel).sum()
+}
+
+pub(super) fn zero_grad(parameters: &[Tensor]) {
+    parameters.iter().for_each(Tensor::zero_grad);
+}
+
+pub(super) fn realize(entries: &[Entry<'_>]) -> Result<()> {
+    Tensor::realize_all(&entries.iter().map(|entry| entry.tensor).collect::<Vec<_>>())
+}
+
+pub(super) fn archive(tensors: &[(String, Tensor)]) -> Result<Archive> {
+    Ok(Archive { tensors: to_host(tensors)?, metadata: BTreeMap::new() })
+}
+
+pub(super) fn load_file(entries: &[Entry<'_>], path: &Path, options: &LoadOptions) -> Result<LoadReport> {
+    load_module(entries, &Archive::load(path)?.tensors, &path.display().to_string(), options)
 }
 
 /// A path of names.
@@ -159,14 +195,13 @@ fn by_path<'s>(entries: &'s [Entry<'_>], state: &'s BTreeMap<String, HostTensor>
 }
 
 /// Loads what fits `options`.
-pub(super) fn load_module<M: Module + ?Sized>(
-    module: &M,
+pub(super) fn load_module(
+    entries: &[Entry<'_>],
     state: &BTreeMap<String, HostTensor>,
     source: &str,
     options: &LoadOptions,
 ) -> Result<LoadReport> {
-    let entries = entries(module);
-    let named = by_path(&entries, state, &options.prefix, source)?;
+    let named = by_path(entries, state, &options.prefix, source)?;
     let tensors: Vec<(String, Tensor)> = entries.iter().map(|entry| (entry.path.clone(), entry.tensor.clone())).collect();
     let mut mismatch = compare(&tensors, &named, source)?;
     let mut report = LoadReport::default();

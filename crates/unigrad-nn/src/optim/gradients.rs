@@ -108,9 +108,9 @@ pub(super) fn unit_eps() -> f64 {
 
 impl<R: Rule> Optimizer<R> {
     fn treated(mut self, treatment: Treatment) -> Self {
-        match self.treatments.iter_mut().find(|known| discriminant(*known) == discriminant(&treatment)) {
+        match self.trained.treatments.iter_mut().find(|known| discriminant(*known) == discriminant(&treatment)) {
             Some(known) => *known = treatment,
-            None => self.treatments.push(treatment),
+            None => self.trained.treatments.push(treatment),
         }
         self
     }
@@ -179,7 +179,7 @@ impl<R: Rule> Optimizer<R> {
     /// After each step, scales rows (slices along the first axis: the weights of one output) of parameters with two axes or more down to a Euclidean
     /// norm of at most `limit`, as `torch.renorm(2, 0, limit)`.
     pub fn max_norm(mut self, limit: f64) -> Self {
-        self.max_norm = Some(limit);
+        self.trained.max_norm = Some(limit);
         self.forget_updates();
         self
     }

@@ -41,19 +41,9 @@ impl<R: Rule> Optimizer<R> {
         let wrap = |fast: R| LookaheadRule { fast, every, alpha };
         let mut optimizer = Optimizer {
             rule: Ruled::new(wrap(self.rule.into_rule())),
-            groups: self.groups,
             rule_of: self.rule_of,
             own_rules: self.own_rules.into_iter().map(|own| Ruled::new(wrap(own.into_rule()))).collect(),
-            state: Vec::new(),
-            numbers: Vec::new(),
-            counters: Vec::new(),
-            n_steps: self.n_steps,
-            lr_factor: self.lr_factor,
-            treatments: self.treatments,
-            max_norm: self.max_norm,
-            ascending: self.ascending,
-            missed: self.missed,
-            settings: self.settings,
+            trained: self.trained,
         };
         optimizer.reset_state()?;
         Ok(optimizer)

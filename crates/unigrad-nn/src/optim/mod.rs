@@ -43,6 +43,7 @@ mod sophia;
 mod sparse_adam;
 mod state;
 mod step;
+mod trained;
 
 pub use adafactor::{Adafactor, AdafactorRule};
 pub use adagrad::{Adadelta, AdadeltaRule, Adagrad, AdagradRule};

@@ -4,17 +4,12 @@
 //! Always: state exists from the beginning, so that the first step looks like all others.
 
 use super::{
-    gradients::Treatment,
-    missed::Missed,
     rule::{Group, Rule},
-    ruled::Ruled,
+    ruled::{RuleOf, Ruled},
+    trained::Trained,
 };
 use crate::error::{Error, Result};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
-use unigrad_tensor::{DType, Origin, Tensor, eval};
+use unigrad_tensor::{Origin, Tensor};
 
 /// An optimizer: parameters in groups, a rule, and the state of both.
 ///
@@ -33,48 +28,28 @@ use unigrad_tensor::{DType, Origin, Tensor, eval};
 #[derive(Debug)]
 pub struct Optimizer<R> {
     pub(crate) rule: Ruled<R>,
-    pub(super) groups: Vec<Group>,
     /// For each group that has a rule of its own: which of `own_rules`.
     pub(super) rule_of: Vec<Option<usize>>,
     pub(super) own_rules: Vec<Ruled<R>>,
-    /// Per parameter, in order of groups.
-    pub(super) state: Vec<Vec<Tensor>>,
-    /// Those of [`Rule::numbers`], where the rule keeps some.
-    pub(super) numbers: Vec<KeptNumbers>,
-    /// Steps taken, on each device with parameters: an `I64` of rank 0.
-    pub(super) counters: Vec<Tensor>,
-    /// What the counters are, as far as the host knows.
-    pub(super) n_steps: Known,
-    pub(super) lr_factor: f64,
-    /// What is done to gradients before the rule sees them, in order.
-    pub(super) treatments: Vec<Treatment>,
-    /// The greatest norm of a row of a parameter after a step.
-    pub(super) max_norm: Option<f64>,
-    /// Groups whose steps go up.
-    pub(super) ascending: Vec<usize>,
-    pub(super) missed: Missed,
-    /// How often a setting has changed: a step that was recorded ([`unigrad_tensor::replay`]) is recorded again then.
-    pub(super) settings: Arc<AtomicU64>,
+    /// All that is no rule.
+    pub(super) trained: Trained,
 }
 
-/// Numbers that a rule keeps, for the parameters of a group that have one dtype of state and one device.
-#[derive(Debug)]
-pub(super) struct KeptNumbers {
-    pub(super) group: usize,
-    pub(super) dtype: DType,
-    /// Among the devices with parameters.
-    pub(super) device: usize,
-    pub(super) values: Vec<Tensor>,
+/// Whether a parameter can be trained.
+pub(super) fn check_parameter(parameter: &Tensor) -> Result<()> {
+    if parameter.is_variable() {
+        return Ok(());
+    }
+    if let Some(error) = parameter.error() {
+        return Err(error);
+    }
+    let cause = format!("a tensor {:?} among the parameters requires no gradient", parameter.shape());
+    Err(Error::argument(cause, "make it a parameter with `requires_grad()`"))
 }
 
-/// The host's copy of the counter. After a step it counts on success; a step that the device undid is found at the next wait.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    pub(super) steps: AtomicU64,
-    /// How often the host had waited for the device when `steps` was known, plus one; 0 while nothing is under way.
-    pub(super) waits: AtomicU64,
-    /// The node of the counter that `steps` is the value of; 0 before the first step.
-    pub(super) node: AtomicU64,
+/// The rule of each group: one of its own, or all others'.
+fn rules<'a, R: Rule>(rule_of: &[Option<usize>], own: &'a [Ruled<R>], rule: &'a Ruled<R>) -> Vec<RuleOf<'a>> {
+    rule_of.iter().map(|of| of.and_then(|at| own.get(at)).unwrap_or(rule).any()).collect()
 }
 
 impl<R: Rule> Optimizer<R> {
@@ -117,24 +92,8 @@ impl<R: Rule> Optimizer<R> {
     #[track_caller]
     pub fn with_rule(rule: R, groups: Vec<Group>) -> Result<Self> {
         let _origin = Origin::enter_caller();
-        let (state, numbers, counters, n_steps) = (Vec::new(), Vec::new(), Vec::new(), Known::default());
-        let (rule_of, own_rules, treatments) = (vec![None; groups.len()], Vec::new(), Vec::new());
-        let mut optimizer = Optimizer {
-            rule: Ruled::new(rule),
-            groups,
-            rule_of,
-            own_rules,
-            state,
-            numbers,
-            counters,
-            n_steps,
-            lr_factor: 1.0,
-            treatments,
-            max_norm: None,
-            ascending: Vec::new(),
-            missed: Missed::default(),
-            settings: Arc::default(),
-        };
+        let (rule_of, own_rules) = (vec![None; groups.len()], Vec::new());
+        let mut optimizer = Optimizer { rule: Ruled::new(rule), rule_of, own_rules, trained: Trained::new(groups) };
         optimizer.reset_state()?;
         Ok(optimizer)
     }
@@ -144,39 +103,27 @@ impl<R: Rule> Optimizer<R> {
         self.rule_of.get(group).copied().flatten().and_then(|own| self.own_rules.get(own)).unwrap_or(&self.rule)
     }
 
-    /// What is known of the number of steps is the counter's value as it is now.
-    pub(super) fn note_counter(&self) {
-        self.n_steps.node.store(self.counters.first().map_or(0, |counter| counter.expr().id()), Ordering::Relaxed);
+    /// The rules of all groups, in order, and what is trained by them.
+    pub(super) fn parts(&mut self) -> (Vec<RuleOf<'_>>, &mut Trained) {
+        (rules(&self.rule_of, &self.own_rules, &self.rule), &mut self.trained)
     }
 
-    /// A setting has changed.
-    pub(super) fn changed(&self) {
-        self.settings.fetch_add(1, Ordering::AcqRel);
+    /// The rules of all groups, in order.
+    pub(super) fn rules(&self) -> Vec<RuleOf<'_>> {
+        rules(&self.rule_of, &self.own_rules, &self.rule)
     }
 
     /// Nothing that was recorded of the rules holds any more.
     pub(super) fn forget_updates(&mut self) {
-        self.changed();
+        self.trained.changed();
         self.rule.forget();
         self.own_rules.iter_mut().for_each(Ruled::forget);
     }
 
-    /// Whether a parameter can be trained.
-    pub(super) fn check_parameter(parameter: &Tensor) -> Result<()> {
-        if parameter.is_variable() {
-            return Ok(());
-        }
-        if let Some(error) = parameter.error() {
-            return Err(error);
-        }
-        let cause = format!("a tensor {:?} among the parameters requires no gradient", parameter.shape());
-        Err(Error::argument(cause, "make it a parameter with `requires_grad()`"))
-    }
-
     /// The state of this name, of every parameter that has it, in order.
     pub fn state_named(&self, name: &str) -> Vec<Tensor> {
-        let named = self.named_by_parameter();
-        let found = named.into_iter().zip(&self.state).filter_map(|(names, state)| {
+        let named = self.trained.named_by_parameter(&self.rules());
+        let found = named.into_iter().zip(&self.trained.state).filter_map(|(names, state)| {
             let at = names.iter().position(|own| *own == name)?;
             state.get(at).cloned()
         });
@@ -190,17 +137,17 @@ impl<R: Rule> Optimizer<R> {
 
     /// All parameters, in order of groups.
     pub fn parameters(&self) -> Vec<Tensor> {
-        self.groups.iter().flat_map(|g| g.parameters.iter().cloned()).collect()
+        self.trained.parameters()
     }
 
     /// The groups.
     pub fn groups(&self) -> &[Group] {
-        &self.groups
+        &self.trained.groups
     }
 
     /// Adds parameters with a learning rate and weight decay of their own. See [`Optimizer::join`] for a rule's other numbers.
     pub fn add_group(mut self, group: Group) -> Result<Self> {
-        self.groups.push(group);
+        self.trained.groups.push(group);
         self.rule_of.push(None);
         self.reset_state()?;
         Ok(self)
@@ -222,11 +169,11 @@ impl<R: Rule> Optimizer<R> {
     /// # Ok::<(), unigrad::Error>(())
     /// ```
     pub fn join(mut self, other: Optimizer<R>) -> Result<Self> {
-        let (own, n) = (self.own_rules.len(), self.groups.len());
-        self.ascending.extend(other.ascending.iter().map(|group| n + group));
+        let (own, n) = (self.own_rules.len(), self.trained.groups.len());
+        self.trained.ascending.extend(other.trained.ascending.iter().map(|group| n + group));
         let theirs = other.rule_of.iter().map(|of| Some(of.map_or(own, |of| own + 1 + of)));
         self.rule_of.extend(theirs);
-        self.groups.extend(other.groups);
+        self.trained.groups.extend(other.trained.groups);
         self.own_rules.push(other.rule);
         self.own_rules.extend(other.own_rules);
         self.reset_state()?;
@@ -238,56 +185,36 @@ impl<R: Rule> Optimizer<R> {
     /// Never waits for the device: steps under way count as taken, until the host has waited for one of them for another reason (a loss that is
     /// read, say) and knows better.
     pub fn n_steps(&self) -> u64 {
-        let Known { steps, waits, node } = &self.n_steps;
-        let known = steps.load(Ordering::Relaxed);
-        let Some(counter) = self.counters.first() else { return known };
-        let current = counter.expr();
-        if node.swap(current.id(), Ordering::Relaxed) != current.id() && waits.load(Ordering::Relaxed) == 0 {
-            // A replayed step has counted.
-            waits.store(counter.device().map_or(0, |device| device.n_waits() + 1), Ordering::Relaxed);
-        }
-        let since = waits.load(Ordering::Relaxed);
-        if since == 0 {
-            return known;
-        }
-        if !counter.device().is_ok_and(|device| device.completes_at_once() || device.n_waits() >= since) {
-            return known;
-        }
-        // A counter that cannot be read leaves what is known: the next reader of the model learns why.
-        let read = eval::data(&current).ok().and_then(|bytes| bytes.try_into().ok()).map(i64::from_le_bytes);
-        let Some(read) = read.and_then(|read| u64::try_from(read).ok()) else { return known };
-        steps.store(read, Ordering::Relaxed);
-        waits.store(0, Ordering::Relaxed);
-        read
+        self.trained.n_steps()
     }
 
     /// The learning rate of the first group, as the next step uses it.
     pub fn lr(&self) -> f64 {
-        self.groups.first().map_or(0.0, |g| g.lr) * self.lr_factor
+        self.trained.groups.first().map_or(0.0, |g| g.lr) * self.trained.lr_factor
     }
 
     /// Sets every group's base learning rate.
     pub fn set_lr(&mut self, lr: f64) {
-        if self.groups.iter().any(|group| group.lr != lr) {
-            self.changed();
+        if self.trained.groups.iter().any(|group| group.lr != lr) {
+            self.trained.changed();
         }
-        self.groups.iter_mut().for_each(|g| g.lr = lr);
+        self.trained.groups.iter_mut().for_each(|g| g.lr = lr);
     }
 
     /// Sets the base learning rate and the weight decay of one group (`None`: the rule's own). An error if there is no such group.
     pub fn set_group(&mut self, group: usize, lr: f64, weight_decay: Option<f64>) -> Result<()> {
-        let n = self.groups.len();
+        let n = self.trained.groups.len();
         let none = || Error::argument(format!("group {group} of {n} groups"), "groups are counted from 0");
-        let group = self.groups.get_mut(group).ok_or_else(none)?;
+        let group = self.trained.groups.get_mut(group).ok_or_else(none)?;
         (group.lr, group.weight_decay) = (lr, weight_decay);
-        self.changed();
+        self.trained.changed();
         Ok(())
     }
 
     /// Gives one group a rule with other settings. What it keeps for each parameter must be what is kept already; state stays.
     pub fn set_rule(&mut self, group: usize, rule: R) -> Result<()> {
-        let n = self.groups.len();
-        let Some(parameters) = self.groups.get(group).map(|group| &group.parameters) else {
+        let n = self.trained.groups.len();
+        let Some(parameters) = self.trained.groups.get(group).map(|group| &group.parameters) else {
             return Err(Error::argument(format!("group {group} of {n} groups"), "groups are counted from 0"));
         };
         let before = self.rule_at(group);
@@ -310,29 +237,29 @@ impl<R: Rule> Optimizer<R> {
             }
             _ => self.rule = Ruled::new(rule),
         }
-        self.changed();
+        self.trained.changed();
         Ok(())
     }
 
     /// Whether one group's steps go up what is differentiated, not down. An error if there is no such group.
     pub fn set_maximize(&mut self, group: usize, maximize: bool) -> Result<()> {
-        let n = self.groups.len();
+        let n = self.trained.groups.len();
         if group >= n {
             return Err(Error::argument(format!("group {group} of {n} groups"), "groups are counted from 0"));
         }
-        if self.ascending.contains(&group) != maximize {
-            self.ascending.retain(|own| *own != group);
-            self.ascending.extend(maximize.then_some(group));
-            self.changed();
+        if self.trained.ascending.contains(&group) != maximize {
+            self.trained.ascending.retain(|own| *own != group);
+            self.trained.ascending.extend(maximize.then_some(group));
+            self.trained.changed();
         }
         Ok(())
     }
 
     /// Multiplies all learning rates in the steps to come: what a [`crate::Schedule`] gives.
     pub fn set_lr_factor(&mut self, factor: f64) {
-        if self.lr_factor != factor {
-            self.changed();
+        if self.trained.lr_factor != factor {
+            self.trained.changed();
         }
-        self.lr_factor = factor;
+        self.trained.lr_factor = factor;
     }
 }

@@ -179,7 +179,7 @@ impl StepNumbers<'_> {
 }
 
 /// What a rule makes of a parameter's value, its gradient, its state and the step's numbers: the new value, and the new state.
-pub(super) fn updated(rule: &impl Rule, n_state: usize, arguments: &[Tensor]) -> Vec<Tensor> {
+pub(super) fn updated(rule: &dyn Rule, n_state: usize, arguments: &[Tensor]) -> Vec<Tensor> {
     let [value, gradient, rest @ ..] = arguments else { return Vec::new() };
     let (state, scalars) = rest.split_at(n_state.min(rest.len()));
     let dtype = state_dtype(value.dtype());

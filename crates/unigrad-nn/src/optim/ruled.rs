@@ -3,6 +3,7 @@
 //! In: a rule. Out: the rule to read; to change, with nothing recorded any more.
 //! Always: what is recorded is the rule's as it is: what gets the right to change the rule drops the records.
 
+use super::rule::Rule;
 use std::{
     ops::{Deref, DerefMut},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -16,14 +17,30 @@ pub(crate) struct Ruled<R> {
     updates: Mutex<Vec<Composite>>,
 }
 
-impl<R> Ruled<R> {
-    pub(super) fn new(rule: R) -> Ruled<R> {
-        Ruled { rule, updates: Mutex::default() }
-    }
+/// A rule of whatever type, and what is recorded of it.
+#[derive(Clone, Copy)]
+pub(super) struct RuleOf<'a> {
+    pub(super) rule: &'a dyn Rule,
+    updates: &'a Mutex<Vec<Composite>>,
+}
 
+impl RuleOf<'_> {
     /// What is recorded so far.
     pub(super) fn updates(&self) -> MutexGuard<'_, Vec<Composite>> {
         self.updates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<R: Rule> Ruled<R> {
+    /// As one of any type.
+    pub(super) fn any(&self) -> RuleOf<'_> {
+        RuleOf { rule: &self.rule, updates: &self.updates }
+    }
+}
+
+impl<R> Ruled<R> {
+    pub(super) fn new(rule: R) -> Ruled<R> {
+        Ruled { rule, updates: Mutex::default() }
     }
 
     /// Nothing is recorded any more: what surrounds the rule has changed.

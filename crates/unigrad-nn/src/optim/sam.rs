@@ -107,7 +107,7 @@ impl<R: Rule> Sam<R> {
         // Not finite if one of them is not.
         let guard = no_grad(|| -> Result<Tensor> { Ok(&here + there.detach().to(&here.device()?) * 0.0) })?;
         let all: Vec<&Tensor> = std::iter::once(&here).chain(&wanted).chain(also.iter().copied()).collect();
-        self.optimizer.apply(gradients.into_iter().map(Some).collect(), Some(&guard), &all)?;
+        self.optimizer.stepping().apply(gradients.into_iter().map(Some).collect(), Some(&guard), &all)?;
         attempt.succeeded();
         Ok(here)
     }

@@ -120,8 +120,8 @@ impl<R: Rule> Optimizer<R> {
     /// What the parameters become in use, one for each in order, where use has others than training; see [`Rule::switched`].
     fn switched(&self, training: bool) -> Result<Option<Vec<Tensor>>> {
         let mut all = Vec::new();
-        let mut state = self.state.iter();
-        for (at, group) in self.groups.iter().enumerate() {
+        let mut state = self.trained.state.iter();
+        for (at, group) in self.trained.groups.iter().enumerate() {
             for (parameter, state) in group.parameters.iter().zip(state.by_ref()) {
                 let state: Vec<Tensor> = state.iter().map(Tensor::detach).collect();
                 let value = parameter.detach().cast(state_dtype(parameter.dtype()));
@@ -146,7 +146,7 @@ impl<R: Rule> Optimizer<R> {
         let mut changed = self.parameters();
         no_grad(|| -> Result<()> {
             changed.iter().zip(&values).try_for_each(|(parameter, value)| parameter.assign(value))?;
-            for kept in &self.numbers {
+            for kept in &self.trained.numbers {
                 let names = self.rule_at(kept.group).numbers();
                 if let Some(mode) = names.iter().position(|(name, _)| *name == TRAIN_MODE).and_then(|at| kept.values.get(at)) {
                     mode.assign(&mode.full_like(f64::from(u8::from(training))))?;

@@ -77,7 +77,7 @@ impl Sophia {
         }
         no_grad(|| -> Result<()> {
             let (mut estimates, mut known) = (estimates.iter(), hessians.iter());
-            for (at, group) in self.groups.iter().enumerate() {
+            for (at, group) in self.trained.groups.iter().enumerate() {
                 let beta2 = self.rule_at(at).beta2;
                 for (hessian, estimate) in known.by_ref().zip(estimates.by_ref()).take(group.parameters.len()) {
                     hessian.assign(&(hessian.detach() * beta2 + estimate.cast(hessian.dtype()) * (1.0 - beta2)))?;

@@ -5,15 +5,20 @@
 
 use super::{
     missed::Missed,
-    optimizer::{KeptNumbers, Optimizer},
-    rule::{Rule, state_dtype},
+    optimizer::{Optimizer, check_parameter},
+    rule::{Group, Rule, state_dtype},
+    ruled::RuleOf,
+    trained::{KeptNumbers, Trained},
 };
 use crate::{
     archive::HostTensor,
     error::{Error, Result},
     module,
 };
-use std::{collections::BTreeMap, sync::atomic::Ordering};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::atomic::Ordering,
+};
 use unigrad_tensor::{DType, Device, Tensor};
 
 /// The devices that parameters are on, each once.
@@ -40,10 +45,10 @@ impl<R: Rule> Optimizer<R> {
         self.forget_updates();
         let parameters = self.parameters();
         let mut state: Vec<Vec<Tensor>> = Vec::with_capacity(parameters.len());
-        for (at, group) in self.groups.iter().enumerate() {
+        for (at, group) in self.trained.groups.iter().enumerate() {
             let rule = self.rule_at(at);
             for parameter in &group.parameters {
-                Self::check_parameter(parameter)?;
+                check_parameter(parameter)?;
                 rule.check(parameter)?;
                 let (shape, dtype, device) = (parameter.dims()?, state_dtype(parameter.dtype()), parameter.device()?);
                 // Of its own for each name: a rule may return it.
@@ -53,98 +58,31 @@ impl<R: Rule> Optimizer<R> {
             }
         }
         let devices = devices_of(&parameters)?;
-        let counters = counters(&devices, self.n_steps.steps.load(Ordering::Relaxed))?;
-        let numbers = self.first_numbers(&devices)?;
+        let counters = counters(&devices, self.trained.n_steps.steps.load(Ordering::Relaxed))?;
+        let numbers = self.trained.first_numbers(&self.rules(), &devices)?;
         let kept = numbers.iter().flat_map(|kept| &kept.values);
         let all: Vec<&Tensor> = parameters.iter().chain(state.iter().flatten()).chain(kept).chain(&counters).collect();
         Tensor::realize_all(&all)?;
-        (self.state, self.numbers, self.counters) = (state, numbers, counters);
+        (self.trained.state, self.trained.numbers, self.trained.counters) = (state, numbers, counters);
         Ok(())
-    }
-
-    /// The numbers that the rules keep, as they are before the first step.
-    fn first_numbers(&self, devices: &[Device]) -> Result<Vec<KeptNumbers>> {
-        let mut all: Vec<KeptNumbers> = Vec::new();
-        for (group, parameters) in self.groups.iter().enumerate() {
-            let named = self.rule_at(group).numbers();
-            if named.is_empty() {
-                continue;
-            }
-            for parameter in &parameters.parameters {
-                let (on, dtype) = (parameter.device()?, state_dtype(parameter.dtype()));
-                let Some(device) = devices.iter().position(|device| *device == on) else { continue };
-                if all.iter().all(|kept| (kept.group, kept.dtype, kept.device) != (group, dtype, device)) {
-                    let values = named.iter().map(|(_, value)| Tensor::full([0usize; 0], *value, dtype, &on)).collect();
-                    all.push(KeptNumbers { group, dtype, device, values });
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    /// The names of each parameter's state.
-    pub(super) fn named_by_parameter(&self) -> Vec<Vec<&'static str>> {
-        let of_group = |(at, group): (usize, &super::Group)| -> Vec<Vec<&'static str>> {
-            group.parameters.iter().map(|parameter| self.rule_at(at).state_names_of(parameter)).collect()
-        };
-        self.groups.iter().enumerate().flat_map(of_group).collect()
-    }
-
-    /// State by name: `state.3.exp_avg` belongs to the fourth parameter, as in PyTorch.
-    fn named_state(&self) -> Vec<(String, Tensor)> {
-        let mut all = Vec::new();
-        for (i, (names, state)) in self.named_by_parameter().into_iter().zip(&self.state).enumerate() {
-            all.extend(names.iter().zip(state).map(|(name, tensor)| (format!("state.{i}.{name}"), tensor.clone())));
-        }
-        for kept in &self.numbers {
-            let named = self.rule_at(kept.group).numbers().into_iter().zip(&kept.values);
-            all.extend(
-                named.map(|((name, _), value)| (format!("number.{}.{}.{}.{name}", kept.group, kept.dtype, kept.device), value.clone())),
-            );
-        }
-        all
     }
 
     /// Bytes of all state, without the parameters themselves.
     pub fn state_bytes(&self) -> usize {
-        let kept = self.numbers.iter().flat_map(|kept| &kept.values);
-        self.state.iter().flatten().chain(kept).chain(&self.counters).map(|tensor| tensor.numel() * tensor.dtype().size()).sum()
+        self.trained.state_bytes()
     }
 
     /// State on the host, for a file; [`Optimizer::n_steps`] belongs to it.
     pub fn state_dict(&self) -> Result<BTreeMap<String, HostTensor>> {
-        let mut state = module::to_host(&self.named_state())?;
-        self.missed.save(self.state.len(), self.n_steps(), &mut state);
-        Ok(state)
+        self.trained.state_dict(&self.rules())
     }
 
     /// Continues from a saved state.
     pub fn load_state_dict(&mut self, state: &BTreeMap<String, HostTensor>, n_steps: u64) -> Result<()> {
-        let steps = i64::try_from(n_steps).map_err(|_| Error::argument(format!("{n_steps} steps"), "a count below 2^63"))?;
-        let mut state = state.clone();
-        let missed = Missed::load(self.state.len(), &mut state)?;
-        module::load(&self.named_state(), &state, "the optimizer's state")?;
-        self.missed = missed;
-        for counter in &self.counters {
-            counter.assign(&Tensor::from_slice(&[steps], (), &counter.device()?))?;
-        }
-        Tensor::realize_all(&self.counters.iter().collect::<Vec<_>>())?;
-        self.n_steps.steps.store(n_steps, Ordering::Relaxed);
-        self.n_steps.waits.store(0, Ordering::Relaxed);
-        self.note_counter();
-        self.read_numbers()
-    }
-
-    /// Tells the rules what the kept numbers are.
-    fn read_numbers(&mut self) -> Result<()> {
-        let mut told: Vec<usize> = Vec::new();
-        for kept in &self.numbers {
-            if told.contains(&kept.group) {
-                continue;
-            }
-            told.push(kept.group);
-            let values: Vec<f64> = kept.values.iter().map(Tensor::to_f64).collect::<Result<_>>()?;
-            match self.rule_of.get(kept.group).copied().flatten().and_then(|own| self.own_rules.get_mut(own)) {
+        let (rules, trained) = self.parts();
+        let told = trained.load_state_dict(&rules, state, n_steps)?;
+        for (group, values) in told {
+            match self.rule_of.get(group).copied().flatten().and_then(|own| self.own_rules.get_mut(own)) {
                 Some(rule) => rule.loaded(&values),
                 None => self.rule.loaded(&values),
             }
@@ -172,6 +110,94 @@ impl<R: Rule> Optimizer<R> {
     /// # Ok::<(), unigrad::Error>(())
     /// ```
     pub fn follow(&mut self, parameters: Vec<Tensor>) -> Result<()> {
+        self.trained.follow(parameters)
+    }
+}
+
+impl Trained {
+    /// The numbers that the rules keep, as they are before the first step.
+    fn first_numbers(&self, rules: &[RuleOf<'_>], devices: &[Device]) -> Result<Vec<KeptNumbers>> {
+        let mut all: Vec<KeptNumbers> = Vec::new();
+        for ((group, parameters), of) in self.groups.iter().enumerate().zip(rules) {
+            let named = of.rule.numbers();
+            if named.is_empty() {
+                continue;
+            }
+            for parameter in &parameters.parameters {
+                let (on, dtype) = (parameter.device()?, state_dtype(parameter.dtype()));
+                let Some(device) = devices.iter().position(|device| *device == on) else { continue };
+                if all.iter().all(|kept| (kept.group, kept.dtype, kept.device) != (group, dtype, device)) {
+                    let values = named.iter().map(|(_, value)| Tensor::full([0usize; 0], *value, dtype, &on)).collect();
+                    all.push(KeptNumbers { group, dtype, device, values });
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The names of each parameter's state.
+    pub(super) fn named_by_parameter(&self, rules: &[RuleOf<'_>]) -> Vec<Vec<&'static str>> {
+        let of_group = |(group, of): (&Group, &RuleOf<'_>)| -> Vec<Vec<&'static str>> {
+            group.parameters.iter().map(|parameter| of.rule.state_names_of(parameter)).collect()
+        };
+        self.groups.iter().zip(rules).flat_map(of_group).collect()
+    }
+
+    /// State by name: `state.3.exp_avg` belongs to the fourth parameter, as in PyTorch.
+    fn named_state(&self, rules: &[RuleOf<'_>]) -> Vec<(String, Tensor)> {
+        let mut all = Vec::new();
+        for (i, (names, state)) in self.named_by_parameter(rules).into_iter().zip(&self.state).enumerate() {
+            all.extend(names.iter().zip(state).map(|(name, tensor)| (format!("state.{i}.{name}"), tensor.clone())));
+        }
+        for kept in &self.numbers {
+            let names = rules.get(kept.group).map_or(Vec::new(), |of| of.rule.numbers());
+            for ((name, _), value) in names.into_iter().zip(&kept.values) {
+                all.push((format!("number.{}.{}.{}.{name}", kept.group, kept.dtype, kept.device), value.clone()));
+            }
+        }
+        all
+    }
+
+    fn state_bytes(&self) -> usize {
+        let kept = self.numbers.iter().flat_map(|kept| &kept.values);
+        self.state.iter().flatten().chain(kept).chain(&self.counters).map(|tensor| tensor.numel() * tensor.dtype().size()).sum()
+    }
+
+    fn state_dict(&self, rules: &[RuleOf<'_>]) -> Result<BTreeMap<String, HostTensor>> {
+        let mut state = module::to_host(&self.named_state(rules))?;
+        self.missed.save(self.state.len(), self.n_steps(), &mut state);
+        Ok(state)
+    }
+
+    /// Gives, by group, the numbers that rules are to be told.
+    fn load_state_dict(
+        &mut self,
+        rules: &[RuleOf<'_>],
+        state: &BTreeMap<String, HostTensor>,
+        n_steps: u64,
+    ) -> Result<BTreeMap<usize, Vec<f64>>> {
+        let steps = i64::try_from(n_steps).map_err(|_| Error::argument(format!("{n_steps} steps"), "a count below 2^63"))?;
+        let mut state = state.clone();
+        let missed = Missed::load(self.state.len(), &mut state)?;
+        module::load(&self.named_state(rules), &state, "the optimizer's state")?;
+        self.missed = missed;
+        for counter in &self.counters {
+            counter.assign(&Tensor::from_slice(&[steps], (), &counter.device()?))?;
+        }
+        Tensor::realize_all(&self.counters.iter().collect::<Vec<_>>())?;
+        self.n_steps.steps.store(n_steps, Ordering::Relaxed);
+        self.n_steps.waits.store(0, Ordering::Relaxed);
+        self.note_counter();
+        let mut told = BTreeMap::new();
+        for kept in &self.numbers {
+            if let Entry::Vacant(place) = told.entry(kept.group) {
+                place.insert(kept.values.iter().map(Tensor::to_f64).collect::<Result<_>>()?);
+            }
+        }
+        Ok(told)
+    }
+
+    fn follow(&mut self, parameters: Vec<Tensor>) -> Result<()> {
         let before = self.parameters();
         if parameters.len() != before.len() {
             let cause = format!("{} tensors for {} parameters", parameters.len(), before.len());
@@ -179,7 +205,7 @@ impl<R: Rule> Optimizer<R> {
         }
         let mut state = Vec::with_capacity(before.len());
         for ((old, new), tensors) in before.iter().zip(&parameters).zip(&self.state) {
-            Self::check_parameter(new)?;
+            check_parameter(new)?;
             if old.dims()? != new.dims()? {
                 let cause = format!("a tensor {:?} for a parameter {:?}", new.shape(), old.shape());
                 return Err(Error::argument(cause, "give one for each of `parameters()`, in that order"));

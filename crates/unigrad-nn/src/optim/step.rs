@@ -7,6 +7,8 @@ use super::{
     gradients,
     optimizer::Optimizer,
     rule::{Rule, StepNumbers, state_dtype, updated},
+    ruled::RuleOf,
+    trained::Trained,
 };
 use crate::error::{Error, Result};
 use std::sync::atomic::Ordering;
@@ -24,7 +26,7 @@ fn trained(parameters: &[Tensor], gradients: Vec<Tensor>) -> Vec<Option<Tensor>>
 impl<R: Rule> Optimizer<R> {
     /// Forgets the gradients of all parameters.
     pub fn zero_grad(&self) {
-        self.groups.iter().flat_map(|g| &g.parameters).for_each(Tensor::zero_grad);
+        self.trained.zero_grad();
     }
 
     /// One step with the gradients that `backward` left. Parameters without a gradient stay as they are. Forgets no gradient.
@@ -41,24 +43,14 @@ impl<R: Rule> Optimizer<R> {
     #[track_caller]
     pub fn step_and(&mut self, also: &[&Tensor]) -> Result<()> {
         let _origin = Origin::enter_caller();
-        self.step_if_finite(None, also)
+        self.stepping().step_if_finite(None, also)
     }
 
     /// As [`Optimizer::step_and`]; but where `guard` (one number, usually the loss) is not finite, nothing changes and the step does not count.
     #[track_caller]
     pub fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
         let _origin = Origin::enter_caller();
-        self.step_if_finite(Some(guard), also)
-    }
-
-    #[track_caller]
-    fn step_if_finite(&mut self, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
-        let gradients = self.groups.iter().flat_map(|group| &group.parameters).map(Tensor::grad).collect();
-        let result = self.apply(gradients, guard, also);
-        if result.is_err() {
-            self.zero_grad();
-        }
-        result
+        self.stepping().step_if_finite(Some(guard), also)
     }
 
     /// One step down `loss`: differentiates it, updates, and computes it and `also`, in one evaluation. Leaves no gradients behind, and frees the
@@ -69,8 +61,65 @@ impl<R: Rule> Optimizer<R> {
     #[track_caller]
     pub fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
         let _origin = Origin::enter_caller();
+        self.stepping().minimize(loss, also)
+    }
+
+    /// One step with these gradients, one for each parameter in order; `None` leaves a parameter as it is. Computes `also` in the same evaluation.
+    #[track_caller]
+    pub fn step_with(&mut self, gradients: Vec<Option<Tensor>>, also: &[&Tensor]) -> Result<()> {
+        let _origin = Origin::enter_caller();
+        self.stepping().step_with(gradients, also)
+    }
+
+    /// One step down the mean of `n` losses, made one after the other by `loss`: gradients of a batch that does not fit into memory at once.
+    /// Returns the mean loss. Gradients are computed after each loss, so that one graph is alive at a time.
+    ///
+    /// When anything fails, no gradients are left, and nothing has changed (running statistics of the batches before have).
+    #[track_caller]
+    pub fn minimize_batches(&mut self, n: usize, mut loss: impl FnMut(usize) -> Result<Tensor>) -> Result<Tensor> {
+        let _origin = Origin::enter_caller();
+        self.stepping().minimize_batches(n, &mut loss)
+    }
+
+    /// As [`Optimizer::step`], on another thread: a future for any executor, which gives the optimizer back. It begins at once, and goes on if the
+    /// future is dropped.
+    pub fn step_async(mut self) -> Background<(Self, Result<()>)>
+    where
+        R: Send + 'static,
+    {
+        in_background(move || {
+            let result = self.step();
+            (self, result)
+        })
+    }
+
+    /// What takes a step.
+    pub(super) fn stepping(&mut self) -> Stepping<'_> {
+        let (rules, trained) = self.parts();
+        Stepping { rules, trained }
+    }
+}
+
+/// An optimizer as a step sees it, whatever its rule.
+pub(super) struct Stepping<'a> {
+    /// Of each group.
+    rules: Vec<RuleOf<'a>>,
+    trained: &'a mut Trained,
+}
+
+impl Stepping<'_> {
+    fn step_if_finite(&mut self, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
+        let gradients = self.trained.groups.iter().flat_map(|group| &group.parameters).map(Tensor::grad).collect();
+        let result = self.apply(gradients, guard, also);
+        if result.is_err() {
+            self.trained.zero_grad();
+        }
+        result
+    }
+
+    fn minimize(&mut self, loss: &Tensor, also: &[&Tensor]) -> Result<()> {
         let attempt = eval::Attempt::begin();
-        let parameters = self.parameters();
+        let parameters = self.trained.parameters();
         let gradients = trained(&parameters, take_gradients(loss, &parameters)?);
         let all: Vec<&Tensor> = std::iter::once(loss).chain(also.iter().copied()).collect();
         self.apply(gradients, Some(loss), &all)?;
@@ -78,11 +127,8 @@ impl<R: Rule> Optimizer<R> {
         Ok(())
     }
 
-    /// One step with these gradients, one for each parameter in order; `None` leaves a parameter as it is. Computes `also` in the same evaluation.
-    #[track_caller]
-    pub fn step_with(&mut self, gradients: Vec<Option<Tensor>>, also: &[&Tensor]) -> Result<()> {
-        let _origin = Origin::enter_caller();
-        let parameters = self.parameters();
+    fn step_with(&mut self, gradients: Vec<Option<Tensor>>, also: &[&Tensor]) -> Result<()> {
+        let parameters = self.trained.parameters();
         if gradients.len() != parameters.len() {
             let cause = format!("{} gradients for {} parameters", gradients.len(), parameters.len());
             return Err(Error::argument(cause, "give one for each of `parameters()`, in that order; `None` where there is none"));
@@ -97,17 +143,11 @@ impl<R: Rule> Optimizer<R> {
         self.apply(gradients, None, also)
     }
 
-    /// One step down the mean of `n` losses, made one after the other by `loss`: gradients of a batch that does not fit into memory at once.
-    /// Returns the mean loss. Gradients are computed after each loss, so that one graph is alive at a time.
-    ///
-    /// When anything fails, no gradients are left, and nothing has changed (running statistics of the batches before have).
-    #[track_caller]
-    pub fn minimize_batches(&mut self, n: usize, mut loss: impl FnMut(usize) -> Result<Tensor>) -> Result<Tensor> {
-        let _origin = Origin::enter_caller();
+    fn minimize_batches(&mut self, n: usize, loss: &mut dyn FnMut(usize) -> Result<Tensor>) -> Result<Tensor> {
         if n == 0 {
             return Err(Error::argument("a step over no batches", "give at least one"));
         }
-        let parameters = self.parameters();
+        let parameters = self.trained.parameters();
         let share = 1.0 / n as f64;
         let mut sum: Option<(Vec<Tensor>, Tensor)> = None;
         for batch in 0..n {
@@ -128,18 +168,6 @@ impl<R: Rule> Optimizer<R> {
         Ok(total)
     }
 
-    /// As [`Optimizer::step`], on another thread: a future for any executor, which gives the optimizer back. It begins at once, and goes on if the
-    /// future is dropped.
-    pub fn step_async(mut self) -> Background<(Self, Result<()>)>
-    where
-        R: Send + 'static,
-    {
-        in_background(move || {
-            let result = self.step();
-            (self, result)
-        })
-    }
-
     /// Assigns and evaluates. With `guard`, values only change if it is finite.
     pub(super) fn apply(&mut self, gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
         let attempt = eval::Attempt::begin();
@@ -149,11 +177,11 @@ impl<R: Rule> Optimizer<R> {
     }
 
     fn assign_and_evaluate(&mut self, mut gradients: Vec<Option<Tensor>>, guard: Option<&Tensor>, also: &[&Tensor]) -> Result<()> {
-        eval::depends_on(&self.settings);
-        if !self.missed.is_empty() || gradients.iter().any(Option::is_none) {
+        eval::depends_on(&self.trained.settings);
+        if !self.trained.missed.is_empty() || gradients.iter().any(Option::is_none) {
             // Asks for what is known of steps that the device may have undone.
-            let taken = self.n_steps();
-            self.missed.note(gradients.iter().map(Option::is_some), taken);
+            let taken = self.trained.n_steps();
+            self.trained.missed.note(gradients.iter().map(Option::is_some), taken);
         }
         let changed = no_grad(|| -> Result<Vec<&Tensor>> {
             let finite = guard.map(|loss| match loss.isfinite() {
@@ -161,43 +189,43 @@ impl<R: Rule> Optimizer<R> {
                 finite => finite.reshape([0usize; 0]),
             });
             let assign = |old: &Tensor, new: &Tensor| finite.as_ref().map_or_else(|| old.assign(new), |finite| old.assign_if(new, finite));
-            let n_state = self.state.iter().map(Vec::len).sum::<usize>();
-            let mut changed = Vec::with_capacity(self.counters.len() + self.state.len() + n_state);
-            let steps: Vec<Tensor> = self.counters.iter().map(|counter| counter.detach() + 1).collect();
-            for (counter, step) in self.counters.iter().zip(&steps) {
+            let n_state = self.trained.state.iter().map(Vec::len).sum::<usize>();
+            let mut changed = Vec::with_capacity(self.trained.counters.len() + self.trained.state.len() + n_state);
+            let steps: Vec<Tensor> = self.trained.counters.iter().map(|counter| counter.detach() + 1).collect();
+            for (counter, step) in self.trained.counters.iter().zip(&steps) {
                 assign(counter, step)?;
                 changed.push(counter);
             }
-            if !self.treatments.is_empty() {
-                gradients::treat(&self.treatments, &self.parameters(), &mut gradients, &steps)?;
+            if !self.trained.treatments.is_empty() {
+                gradients::treat(&self.trained.treatments, &self.trained.parameters(), &mut gradients, &steps)?;
             }
-            let taken = self.n_steps.steps.load(Ordering::Relaxed);
+            let taken = self.trained.n_steps.steps.load(Ordering::Relaxed);
             let mut gradients = gradients.into_iter().enumerate();
-            let mut state = self.state.iter();
-            for (group_at, group) in self.groups.iter().enumerate() {
-                let rule = self.rule_at(group_at);
+            let mut state = self.trained.state.iter();
+            for ((group_at, group), of) in self.trained.groups.iter().enumerate().zip(&self.rules) {
+                let rule = of.rule;
                 rule.ready()?;
-                let ascends = self.ascending.contains(&group_at);
-                let counts_alone = !self.missed.is_empty() && rule.counts_own_steps();
+                let ascends = self.trained.ascending.contains(&group_at);
+                let counts_alone = !self.trained.missed.is_empty() && rule.counts_own_steps();
                 let weight_decay = group.weight_decay.unwrap_or_else(|| rule.weight_decay());
-                let lr = group.lr * self.lr_factor;
+                let lr = group.lr * self.trained.lr_factor;
                 // One node for all parameters of a type that have missed as many steps: the plan then has one slot for each number.
                 let mut scalars: Vec<(Kind, Vec<Tensor>, Arguments)> = Vec::new();
                 // One update for all parameters of a type and shape: each parameter's is then one node.
-                let mut updates = rule.updates();
+                let mut updates = of.updates();
                 for parameter in &group.parameters {
                     let (Some((at, gradient)), Some(state)) = (gradients.next(), state.next()) else { continue };
                     let Some(gradient) = gradient else { continue };
                     let gradient = if ascends { gradient.neg() } else { gradient };
                     let dtype = state_dtype(parameter.dtype());
-                    let missed = if counts_alone { self.missed.of(at, taken) } else { 0 };
+                    let missed = if counts_alone { self.trained.missed.of(at, taken) } else { 0 };
                     let key = (dtype, parameter.device_id(), missed);
                     if !scalars.iter().any(|(k, ..)| *k == key) {
                         let device = parameter.device()?;
                         let at = steps.iter().position(|step| step.device_id() == key.1);
                         let at =
                             at.ok_or_else(|| Error::argument("a parameter has moved to another device", "let the optimizer `follow` it"))?;
-                        let kept = self.numbers.iter().find(|kept| (kept.group, kept.dtype, kept.device) == (group_at, dtype, at));
+                        let kept = self.trained.numbers.iter().find(|kept| (kept.group, kept.dtype, kept.device) == (group_at, dtype, at));
                         let before: Vec<Tensor> = kept.map_or(Vec::new(), |kept| kept.values.iter().map(Tensor::detach).collect());
                         let step = steps[at].cast(dtype);
                         let mut numbers = StepNumbers { step, lr, weight_decay, numbers: &before, missed, device: &device };
@@ -223,8 +251,8 @@ impl<R: Rule> Optimizer<R> {
                     let own: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).collect();
                     let arguments = || own.iter().copied().chain(scalars);
                     let update = |arguments: &[Tensor]| {
-                        let mut results = updated(&**rule, state.len(), arguments);
-                        if let (Some(limit), Some(value)) = (self.max_norm, results.first_mut()) {
+                        let mut results = updated(rule, state.len(), arguments);
+                        if let (Some(limit), Some(value)) = (self.trained.max_norm, results.first_mut()) {
                             *value = gradients::limited(value, limit);
                         }
                         results
@@ -260,10 +288,10 @@ impl<R: Rule> Optimizer<R> {
         })?;
         let all: Vec<&Tensor> = changed.into_iter().chain(also.iter().copied()).collect();
         Tensor::realize_all(&all)?;
-        self.n_steps.steps.fetch_add(1, Ordering::Relaxed);
-        let waits = self.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);
-        self.n_steps.waits.store(waits, Ordering::Relaxed);
-        self.note_counter();
+        self.trained.n_steps.steps.fetch_add(1, Ordering::Relaxed);
+        let waits = self.trained.counters.first().and_then(|counter| counter.device().ok()).map_or(0, |device| device.n_waits() + 1);
+        self.trained.n_steps.waits.store(waits, Ordering::Relaxed);
+        self.trained.note_counter();
         Ok(())
     }
 }
