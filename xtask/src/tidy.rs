@@ -334,7 +334,7 @@ fn several(word: &str, files: &[(String, String)]) -> Option<String> {
 }
 
 /// Pronouns for people. A thing is named, or is `that`, `which`, `nothing`.
-const OF_PEOPLE: &[&str] = &["who", "whom", "whoever", "nobody", "somebody"];
+const OF_PEOPLE: &[&str] = &["who", "whom", "whoever", "nobody", "somebody", "anybody", "everybody"];
 
 /// Documentation and comments of sources, and the pages.
 fn prose() -> Verdict {

@@ -108,7 +108,7 @@ impl Child {
         self.questions = None;
         let cause = match self.child.wait() {
             Ok(status) => format!("ended with {status}"),
-            Err(error) => format!("ended, nobody knows how: {error}"),
+            Err(error) => format!("ended, and the system does not tell how: {error}"),
         };
         self.broken(&cause, help)
     }

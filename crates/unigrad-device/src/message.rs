@@ -32,7 +32,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(spelled)
 }
 
-/// Says a line on standard error, if anybody can hear it.
+/// Says a line on standard error, if it is open.
 pub fn tell(line: fmt::Arguments<'_>) {
     let line = line.to_string();
     let _ = writeln!(std::io::stderr(), "{}", printable(&line));

@@ -75,7 +75,7 @@ impl State {
     fn order(&mut self, queue: u32, uses: &[Use]) -> Result<(), Error> {
         let mut needed: Vec<(u32, Clock)> = Vec::new();
         if uses.iter().any(|(handle, _)| !self.uses.contains_key(handle)) {
-            // Used before anybody kept account, on the main queue: written at the latest by what that one has now.
+            // Used before an account was kept, on the main queue: written at the latest by what that one has now.
             self.queues[MAIN as usize].clock += 1;
         }
         for (handle, writes) in uses {

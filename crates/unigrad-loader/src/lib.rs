@@ -1,6 +1,6 @@
 //! Drivers' libraries, opened so that they find their own functions, whatever else the process has loaded.
 //!
-//! A library that was opened for everybody (`RTLD_GLOBAL`) and exports an LLVM, as TensorFlow's does, is searched before a driver's own LLVM: the driver's
+//! A library that was opened for all others (`RTLD_GLOBAL`) and exports an LLVM, as TensorFlow's does, is searched before a driver's own LLVM: the driver's
 //! initializers then call functions of another version on their own data, and the process ends with a segmentation fault. Loaders of drivers (OpenCL's,
 //! Vulkan's) have no remedy; but what is open already they do not bind again.
 //!

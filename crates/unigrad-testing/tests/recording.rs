@@ -5,6 +5,7 @@
 //! Always: what is counted is what a program calls: the methods of `Tensor`, and then the walk, the key and the search of the cache, as an
 //! evaluation makes them; nodes of the step before have been dropped, so that memory comes from where it comes from in a training loop.
 //! Not counted: launches, and letting the nodes go after them (printed only). The bounds hold what has been reached; the aim is 300 of each.
+//! Runs beside other programs: its nanoseconds are printed, its instructions counted.
 
 use std::{
     process::Command,

@@ -77,7 +77,7 @@ fn main() -> Result<()> {
     let written = image::save_buffer(&path, &pixels, 10 * SIDE as u32, SIDE as u32, image::ExtendedColorType::L8);
     written.map_err(|error| Error::write(&path, std::io::Error::other(error)))?;
     let ink = made.iter().filter(|pixel| **pixel > 0.5).count() as f64 / made.len() as f64;
-    println!("ten digits that nobody wrote are drawn, with as much ink as others: {}", (0.2..0.5).contains(&ink));
+    println!("ten new digits are drawn, with as much ink as others: {}", (0.2..0.5).contains(&ink));
     assert!(last < 27.0 && (0.2..0.5).contains(&ink));
     if std::env::args().nth(1).is_none() {
         std::fs::remove_file(&path).map_err(|error| Error::write(&path, error))?;

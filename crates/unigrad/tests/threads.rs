@@ -384,7 +384,7 @@ fn readers_of_an_assigned_tensor_see_one_of_its_values_and_never_an_older_one_af
             let end = || done.store(true, Ordering::Release);
             let mut version = 0;
             let assign = || -> Result<i32> {
-                // Until everybody has come to read as well.
+                // Until all threads have come to read as well.
                 while version < versions || reads.load(Ordering::Relaxed) < 5 * THREADS && begin.elapsed() < PATIENCE {
                     version += 1;
                     counter.assign(&(&counter + 1.0))?;

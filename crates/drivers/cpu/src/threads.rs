@@ -4,6 +4,7 @@
 //! Always: the caller works too, so tasks finish even if no worker could be started; a launch costs a few microseconds, as
 //! idle workers spin for a moment before they sleep; a panic in a task reaches the caller after all other tasks are done.
 //! Never: what a task computes depends on the thread that runs it; a call waits for another caller's work (it runs in place).
+//! Runs beside other programs: its tests wait for what happens, not for how long.
 
 use std::any::Any;
 use std::cell::Cell;

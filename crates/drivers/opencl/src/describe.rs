@@ -93,13 +93,13 @@ impl Found {
         Some(unigrad_nvml::address(domain, bus, device, function))
     }
 
-    /// Bytes free on the device, where anybody says so.
+    /// Bytes free on the device, where a library tells.
     pub(crate) fn free_memory(self) -> Option<u64> {
         let told = || self.nvml_address().and_then(|at| unigrad_nvml::memory(&at)).map(|memory| memory.free);
         self.vendor.free_memory(self.device).or_else(told)
     }
 
-    /// How the device does, where anybody says so.
+    /// How the device does, where a library tells.
     pub(crate) fn health(self) -> Option<Health> {
         self.nvml_address().and_then(|at| unigrad_nvml::health(&at))
     }
@@ -158,7 +158,7 @@ impl Found {
             max_threads: narrow(threads).min(256),
             max_grid: self.vendor.max_grid,
             shared_bytes: number(name::DEVICE_LOCAL_MEM_SIZE, 16 << 10) as usize,
-            // OpenCL C has shuffles as extensions that hardly anybody offers: programs go through shared memory, but see `with_ptx`.
+            // OpenCL C has shuffles as extensions that hardly a driver offers: programs go through shared memory, but see `with_ptx`.
             subgroup: None,
             compute_units: narrow(number(name::DEVICE_MAX_COMPUTE_UNITS, 1)).max(1),
             max_buffers: (param_bytes / 16).min(256),

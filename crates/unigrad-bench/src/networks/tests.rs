@@ -1,4 +1,5 @@
 //! Small siblings of the networks beside PyTorch's, from weights and data by a formula: the same losses, the same scores. `scripts/golden_bench.py` has the formula.
+//! Runs beside other programs: measurements are run by hand.
 
 use super::{
     Network,

@@ -4,6 +4,7 @@
 //! Always: what a row's process says is a line of JSON at the end of its first step and one at its end; a process that ends otherwise, or takes longer
 //! than [`LONGEST`], is a row that failed. With `cold`, a row's process finds the kernels that another one has just compiled into an empty folder.
 //! Never: leaves a process or a folder behind.
+//! Runs beside other programs: its tests have no children.
 
 use super::{
     ceilings::Ceilings,

@@ -182,7 +182,7 @@ def test_tensorflow_shares_memory():
 
 
 def test_devices_open_beside_tensorflow():
-    """Its LLVM is open for everybody: drivers with one of their own would take its functions for theirs."""
+    """Its LLVM is open for all libraries: drivers with one of their own would take its functions for theirs."""
     installed("tensorflow")
     program = """
 import tensorflow as tf, unigrad as ug

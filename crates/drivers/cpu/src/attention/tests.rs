@@ -1,4 +1,5 @@
 //! Attention against a naive oracle in `f64`, and its gradient against finite differences.
+//! Runs beside other programs: measurements are run by hand.
 
 mod exhaustive;
 

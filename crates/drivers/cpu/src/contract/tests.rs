@@ -1,4 +1,5 @@
 //! Contractions against a naive oracle, on every tier and thread count.
+//! Runs beside other programs: measurements are run by hand.
 
 mod epilogue;
 mod exhaustive;

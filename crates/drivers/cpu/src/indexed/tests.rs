@@ -1,4 +1,5 @@
 //! Against loops over [`Literal`]s, which know nothing of blocks, threads or element types. Results must agree bit for bit.
+//! Runs beside other programs: measurements are run by hand.
 
 mod exhaustive;
 

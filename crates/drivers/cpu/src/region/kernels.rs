@@ -644,8 +644,10 @@ fn bool_op(op: BinaryOp) -> BinaryOp {
         BinaryOp::Sub => BinaryOp::Xor,
         BinaryOp::Mul | BinaryOp::Min | BinaryOp::Div | BinaryOp::IDiv => BinaryOp::And,
         BinaryOp::Pow => BinaryOp::Ge,
-        BinaryOp::Shl | BinaryOp::Shr | BinaryOp::Rem => BinaryOp::Gt,
-        BinaryOp::Atan2
+        BinaryOp::Shl | BinaryOp::Shr => BinaryOp::Gt,
+        // Of 0 and 1 it is 0 anyway, by zero as well.
+        BinaryOp::Rem
+        | BinaryOp::Atan2
         | BinaryOp::Eq
         | BinaryOp::Ne
         | BinaryOp::Lt

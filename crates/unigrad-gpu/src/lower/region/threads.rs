@@ -75,7 +75,7 @@ impl Threads {
         self.place
     }
 
-    /// Makes shared memory usable again: everybody has read what was in it.
+    /// Makes shared memory usable again: all threads have read what was in it.
     pub(super) fn settle(&mut self, b: &mut Builder) {
         if self.dirty {
             b.barrier();

@@ -1,6 +1,7 @@
 //! How fast the parts of a product are, each alone on one thread: what a whole product's rate is made of.
 //!
 //! `cargo test --release -p unigrad-cpu contract::tests::parts -- --ignored --nocapture`
+//! Runs beside other programs: measurements are run by hand.
 
 use super::{filled, matmul};
 use crate::contract::kernel::{Ahead, Compute, TileArgs};

@@ -1,4 +1,5 @@
 //! Timings, by hand: `cargo test -p unigrad-cpu --release bench -- --ignored --nocapture`, with `UNIGRAD_BENCH=softmax` for some of them.
+//! Runs beside other programs: measurements are run by hand.
 
 use super::directed::Make;
 use super::*;

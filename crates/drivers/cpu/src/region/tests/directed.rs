@@ -367,3 +367,38 @@ fn operations_follow_their_definitions() {
         }
     }
 }
+
+/// Every binary operation on integers and truth values, the least, the greatest and 0 among them, by the scalar definition. Truth values are not shifted.
+#[test]
+fn operations_on_integers_follow_their_definitions() {
+    let whole: [i64; 12] = [0, 1, -1, 2, 3, -7, 31, 64, i64::from(i32::MIN), i64::from(i32::MAX), i64::MIN, i64::MAX];
+    let n = whole.len();
+    for dtype in [DType::I8, DType::U8, DType::I16, DType::U16, DType::I32, DType::U32, DType::I64, DType::U64, DType::Bool] {
+        let value = |i: usize| Literal::int(dtype, whole[i % n]);
+        let mut m = Make::new(&[n, n], 2);
+        let (a, b) = (m.load(dtype, &[1, 0]), m.load(dtype, &[0, 1]));
+        let is_shift = |op: &BinaryOp| matches!(op, BinaryOp::Shl | BinaryOp::Shr);
+        let ops: Vec<BinaryOp> = BinaryOp::ALL.iter().copied().filter(|op| dtype != DType::Bool || !is_shift(op)).collect();
+        for op in &ops {
+            let y = m.binary(*op, a, b);
+            m.store(y, &[n as i64, 1]);
+        }
+        let mut memory = m.memory(|_, _| 0.0);
+        for buf in &mut memory.bufs[..2] {
+            buf.raw.iter_mut().enumerate().for_each(|(i, raw)| *raw = value(i).to_raw());
+        }
+        for tier in tiers() {
+            let mut launch = Launch::new(&memory);
+            // SAFETY: the buffers match.
+            unsafe { CompiledRegion::on(&m.0, tier).unwrap().run(&launch.bufs(), &[]) }.unwrap();
+            for (op, buf) in ops.iter().zip(&launch.result().bufs[2..]) {
+                for (i, raw) in buf.raw.iter().enumerate() {
+                    let (a, b) = (value(i / n), value(i % n));
+                    let width = 8 * dtype.size() as u32;
+                    let want = Literal::int(buf.dtype, op.eval_int(a.as_i64(), b.as_i64(), width, !dtype.is_unsigned_int()));
+                    assert!(*raw == want.to_raw(), "{tier:?} {dtype} {op}({a:?}, {b:?}): {raw:x}, want {:x}", want.to_raw());
+                }
+            }
+        }
+    }
+}
