@@ -29,27 +29,32 @@ pub struct Composite {
     recorded: Option<Recorded>,
 }
 
+// Not generic, as the walk that follows is not: each function that a program records would compile them anew.
+
+#[track_caller]
+fn stand_ins(like: &[&Tensor]) -> Result<Vec<Expr>> {
+    let mut stand_ins = Vec::with_capacity(like.len());
+    for tensor in like {
+        stand_ins.push(tensor.valid()?.stand_in());
+    }
+    Ok(stand_ins)
+}
+
+fn tensors(exprs: &[Expr]) -> Vec<Tensor> {
+    exprs.iter().cloned().map(Tensor::from_expr).collect()
+}
+
+fn exprs(tensors: &[Tensor]) -> Vec<Expr> {
+    tensors.iter().map(Tensor::expr).collect()
+}
+
 impl Composite {
     /// What `f` does to tensors of the types of `like`. An error if one of its results is invalid.
     #[track_caller]
     pub fn record(name: &'static str, like: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Vec<Tensor>) -> Result<Composite> {
-        let mut f = Some(f);
-        // Called once.
-        Composite::record_by(name, like, &mut |arguments| f.take().map_or_else(Vec::new, |f| f(arguments)))
-    }
-
-    /// Not generic: each function that a program records would compile it anew.
-    #[track_caller]
-    fn record_by(name: &'static str, like: &[&Tensor], f: &mut dyn FnMut(&[Tensor]) -> Vec<Tensor>) -> Result<Composite> {
-        let mut stand_ins = Vec::with_capacity(like.len());
-        for tensor in like {
-            stand_ins.push(tensor.valid()?.stand_in());
-        }
-        let recorded = unigrad_graph::Composite::record(name, &stand_ins, |arguments| {
-            let arguments: Vec<Tensor> = arguments.iter().cloned().map(Tensor::from_expr).collect();
-            f(&arguments).iter().map(Tensor::expr).collect()
-        })?;
-        Ok(Composite { like: stand_ins, recorded })
+        let like = stand_ins(like)?;
+        let recorded = unigrad_graph::Composite::record(name, &like, |arguments| exprs(&f(&tensors(arguments))))?;
+        Ok(Composite { like, recorded })
     }
 
     /// Whether the tensors have the types that it was recorded for.

@@ -49,7 +49,11 @@ pub(super) fn check_parameter(parameter: &Tensor) -> Result<()> {
 
 /// The rule of each group: one of its own, or all others'.
 fn rules<'a, R: Rule>(rule_of: &[Option<usize>], own: &'a [Ruled<R>], rule: &'a Ruled<R>) -> Vec<RuleOf<'a>> {
-    rule_of.iter().map(|of| of.and_then(|at| own.get(at)).unwrap_or(rule).any()).collect()
+    rule_of.iter().map(|of| ruling(*of, own, rule).any()).collect()
+}
+
+fn ruling<'a, R>(of: Option<usize>, own: &'a [Ruled<R>], rule: &'a Ruled<R>) -> &'a Ruled<R> {
+    of.and_then(|at| own.get(at)).unwrap_or(rule)
 }
 
 impl<R: Rule> Optimizer<R> {
@@ -100,7 +104,7 @@ impl<R: Rule> Optimizer<R> {
 
     /// The rule of a group.
     pub(super) fn rule_at(&self, group: usize) -> &Ruled<R> {
-        self.rule_of.get(group).copied().flatten().and_then(|own| self.own_rules.get(own)).unwrap_or(&self.rule)
+        ruling(self.rule_of.get(group).copied().flatten(), &self.own_rules, &self.rule)
     }
 
     /// The rules of all groups, in order, and what is trained by them.
