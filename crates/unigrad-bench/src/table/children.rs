@@ -116,8 +116,10 @@ fn fitted(row: &Row, from: usize, free: f64, config: &TableConfig, ceilings: &Ce
             let gib = |bytes: f64| bytes / f64::from(1 << 30);
             Some(format!("needs about {:.1} GiB of memory, {:.1} GiB are free", gib(sized.memory), gib(free)))
         } else if least > config.longest_step {
-            let cause = format!("a step takes {least:.1} s at least on this device, more than {} s", config.longest_step);
-            Some(format!("{cause} (`--longest {:.0}` measures it)", least.ceil()))
+            let asked = |seconds: f64| format!("{:.1?}", Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX));
+            let cause = format!("a step takes {} at least on this device, more than {}", asked(least), asked(config.longest_step));
+            // A ten-thousandth of a second is little beside any row.
+            Some(format!("{cause} (`--longest {}` measures it)", if least > 1.0 { least.ceil() } else { (least * 1e4).ceil() / 1e4 }))
         } else {
             None
         };
