@@ -314,7 +314,7 @@ impl<B: Backend> GpuDevice<B> {
             flows,
             library: None,
             source: None,
-            step: recurrence::can_be_step(kernel).then(|| Box::new(kernel.clone())),
+            step: recurrence::can_be_step(kernel, &self.target).then(|| Box::new(kernel.clone())),
         }
     }
 

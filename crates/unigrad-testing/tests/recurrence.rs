@@ -9,8 +9,8 @@ use unigrad::{
 use unigrad_device::{Config, Replay};
 use unigrad_testing::{Values, compare, run::values_of};
 
-/// Batches around the rows of a tile, and of several clusters.
-const BATCHES: [usize; 6] = [1, 15, 16, 33, 100, 520];
+/// Batches around the rows of a tile, of several clusters, of all that are there at once on an H100 or H200, and more.
+const BATCHES: [usize; 7] = [1, 15, 16, 33, 100, 192, 200];
 /// More steps than are launched one by one, and a few beside them, whose kernels are others.
 const TIMES: usize = 14;
 

@@ -12,6 +12,7 @@ use crate::{
 };
 use std::{ops, sync::Arc};
 use unigrad_device::{At, Launch};
+use unigrad_ir::Target;
 use unigrad_kernel::Kernel;
 
 /// Launches of a step at most.
@@ -140,10 +141,10 @@ fn meet(a: &Range, b: &Range) -> bool {
 }
 
 /// Whether a kernel can be a step's at all, so that it is kept with its program.
-pub(super) fn can_be_step(kernel: &Kernel) -> bool {
+pub(super) fn can_be_step(kernel: &Kernel, target: &Target) -> bool {
     match kernel {
         Kernel::Contract(contract) => {
-            contract.m.iter().map(|dim| dim.size).product::<usize>() <= crate::lower::MOST_RECURRENT_ROWS as usize
+            contract.m.iter().map(|dim| dim.size).product::<usize>() <= crate::lower::most_recurrent_rows(target) as usize
         }
         Kernel::Region(region) => region.n_parallel == region.axes.len() && region.scalars.is_empty(),
         Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) => false,

@@ -24,7 +24,7 @@ mod sort;
 
 pub(crate) use contract::{ConvolutionPlaces, Factor, Places, convolutions, library};
 pub(crate) use norms::{NormPlaces, norm};
-pub(crate) use recurrence::{MOST_ROWS as MOST_RECURRENT_ROWS, Moving, Recurrence, Repeated, recurrence};
+pub(crate) use recurrence::{Moving, Recurrence, Repeated, most_rows as most_recurrent_rows, recurrence};
 pub(crate) use signature::{IndexError, ScalarTable, Signature};
 
 use unigrad_ir::{Program, Target};

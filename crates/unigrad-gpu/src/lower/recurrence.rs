@@ -8,21 +8,29 @@
 //! they had been launched one by one.
 //! Never: is needed, or decides what is computed: products have the terms, and maps the regions, that the kernels have.
 
+mod apart;
+mod shares;
+
+use self::{
+    apart::are_apart,
+    shares::{Shares, held_below},
+};
 use super::{
     ProgramLaunch, Signature,
     contract::axes,
     native::resident::{self, Factors, Resident},
-    region::{Body, unravel},
+    region::{Ahead, Body, Ending, unravel},
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use unigrad_ir::{Builder, Place, Target, Value};
 use unigrad_kernel::{Arg, Contract, Index, InstOp, Kernel, Region, merge_dims};
 use unigrad_scalar::DType;
 
 /// Rows that a cluster takes at most where several clusters cannot share them out.
 const MOST_TOGETHER: u32 = 32;
-/// Rows at most: of more, a product of each step keeps the device busy by itself.
-pub(crate) const MOST_ROWS: u32 = 1024;
+/// Of all clusters that a device's units would be, the share that is there at once: parts of a chip have fewer units than others, and of 16 clusters of 8 on an H200 some
+/// wait until others have gone through all steps.
+const AT_ONCE: (u32, u32) = (3, 4);
 /// Points of a map at most that a cluster has in a step: of more, a launch of its own for each step is nothing beside them.
 const MOST_POINTS: usize = 1 << 22;
 
@@ -86,14 +94,24 @@ enum Part<'a> {
 
 /// A part with its place in a program.
 enum Placed<'a> {
-    Product { contract: &'a Contract, product: Resident, rows: Place, sums: Place, sink: Sink<'a> },
+    Product { contract: &'a Contract, product: Resident, rows: Place, sums: Place, sink: Sink<'a>, shares: Shares },
     Map(Body<'a>, &'a Region),
 }
 
 /// Where sums go.
 enum Sink<'a> {
-    Memory { place: Place, dtype: DType, first: i64, by_step: i64, by_row: i64, by_column: i64 },
-    Epilogue(Box<Body<'a>>),
+    Memory(Strided),
+    Epilogue(Box<Body<'a>>, Ahead),
+}
+
+/// Memory of sums; distances count elements.
+struct Strided {
+    place: Place,
+    dtype: DType,
+    first: i64,
+    by_step: i64,
+    by_row: i64,
+    by_column: i64,
 }
 
 /// An argument as a program of all steps has it.
@@ -105,6 +123,11 @@ struct Rolled {
     by_step: i64,
     /// Whether the recurrence writes memory of it.
     is_shared: bool,
+}
+
+/// Rows at most: of more, a product of each step keeps the device busy by itself.
+pub(crate) fn most_rows(target: &Target) -> u32 {
+    (target.compute_units / target.clusters().max(1) * AT_ONCE.0 / AT_ONCE.1).max(1) * resident::ROWS
 }
 
 /// All steps as one launch; see the module's text.
@@ -150,17 +173,14 @@ pub(crate) fn recurrence(steps: &[Repeated<'_>], times: usize, target: &Target) 
     let products = parts.iter().filter_map(|part| if let Part::Product(_, product, _) = part { Some(product) } else { None });
     let registers: u32 = products.clone().map(Resident::registers).sum();
     let shared_bytes: u32 = products.map(|product| product.sums().saturating_mul(4)).sum();
-    if !same || rows > MOST_ROWS || registers > resident::MOST_REGISTERS || shared_bytes as usize > target.shared_bytes {
+    if !same || registers > resident::MOST_REGISTERS || shared_bytes as usize > target.shared_bytes {
         return None;
     }
     let tiles = rows.div_ceil(resident::ROWS);
-    let many = (target.compute_units / groups).clamp(1, tiles);
-    let mut of_cluster = tiles.div_ceil(many);
-    if !are_apart(steps, &parts, &args, rows, times) {
-        if rows > MOST_TOGETHER {
-            return None;
-        }
-        of_cluster = tiles;
+    // A cluster that has several tiles takes as long as a launch for each step, but where they are few.
+    let of_cluster = if rows <= most_rows(target) && are_apart(steps, &parts, &args, rows, times) { 1 } else { tiles };
+    if of_cluster > 1 && rows > MOST_TOGETHER {
+        return None;
     }
     let points = |part: &Part<'_>| match part {
         Part::Map(region) => {
@@ -272,119 +292,6 @@ fn with_row(part: &mut Part<'_>) {
     }
 }
 
-/// What a kernel reads or writes of memory that the recurrence writes, for a row: in bytes of an entry.
-#[derive(Clone, Copy, Debug)]
-struct Access {
-    moving: Moving,
-    /// The first byte of row 0 in the first step, and the bytes from there on that a row has.
-    first: i64,
-    bytes: i64,
-    by_row: i64,
-}
-
-/// Whether no row reads or writes what the recurrence writes for another one. Rows lie one behind the other at the same distance in all accesses to a piece of memory,
-/// and either all steps of a row lie between its beginning and the next row's, or all rows of a step before the next step's.
-fn are_apart(steps: &[Repeated<'_>], parts: &[Part<'_>], args: &[Vec<Rolled>], rows: u32, times: usize) -> bool {
-    let mut accesses = Vec::new();
-    for ((step, part), rolled) in steps.iter().zip(parts).zip(args) {
-        let found = match part {
-            Part::Product(contract, product, epilogue) => of_product(contract, product, epilogue.as_ref(), step, rolled, &mut accesses),
-            Part::Map(region) => of_region(region, 1, &step.args, rolled, &mut accesses),
-        };
-        if found.is_none() {
-            return false;
-        }
-    }
-    // Pieces of memory that do not touch each other.
-    while let Some(one) = accesses.pop() {
-        let mut piece = vec![one];
-        let mut at = 0;
-        while let Some(member) = piece.get(at).copied() {
-            let (meeting, others) = accesses.into_iter().partition(|other: &Access| other.moving.meets(&member.moving, times));
-            accesses = others;
-            piece.extend::<Vec<Access>>(meeting);
-            at += 1;
-        }
-        if !is_apart(&piece, rows, times) {
-            return false;
-        }
-    }
-    true
-}
-
-fn is_apart(piece: &[Access], rows: u32, times: usize) -> bool {
-    let Some(by_row) = piece.first().map(|access| access.by_row).filter(|by_row| *by_row > 0) else { return false };
-    if rows == 1 {
-        return true;
-    }
-    if piece.iter().any(|access| access.by_row != by_row) {
-        return false;
-    }
-    let way = |access: &Access| access.moving.distance.saturating_mul(times as i64 - 1);
-    let low = piece.iter().map(|access| access.first.saturating_add(way(access).min(0))).min().unwrap_or(0);
-    let within_rows = piece.iter().all(|access| access.first + way(access).max(0) + access.bytes - low <= by_row);
-    let of_step = by_row.saturating_mul(rows.into());
-    let within_steps = piece.iter().all(|access| {
-        access.moving.distance % of_step == 0 && (access.first - low).rem_euclid(of_step).saturating_add(access.bytes) <= by_row
-    });
-    within_rows || within_steps
-}
-
-fn of_product(
-    contract: &Contract,
-    product: &Resident,
-    epilogue: Option<&Region>,
-    step: &Repeated<'_>,
-    rolled: &[Rolled],
-    accesses: &mut Vec<Access>,
-) -> Option<()> {
-    let (a, a_size) = (step.args.first()?, contract.a.dtype.size() as i64);
-    if rolled.first()?.is_shared {
-        let first = a.first as i64 + contract.a_offset * a_size;
-        accesses.push(Access { moving: *a, first, bytes: i64::from(product.k) * a_size, by_row: product.by_row * a_size });
-    }
-    if let Some(region) = epilogue {
-        let batch = contract.batch.len();
-        // Rows are one dimension, or none of more than one.
-        let row_axis = contract.m.iter().position(|dim| dim.size > 1).unwrap_or(0);
-        if contract.m.iter().filter(|dim| dim.size > 1).count() > 1 {
-            return None;
-        }
-        return of_region(region, 1 + batch + row_axis, step.args.get(2..)?, rolled.get(2..)?, accesses);
-    }
-    let (c, c_size) = (step.args.get(2)?, contract.c.dtype.size() as i64);
-    let width: i64 = contract.n.iter().map(|dim| (dim.size as i64 - 1) * dim.c).sum::<i64>() + 1;
-    let by_row = merge_dims(contract.m.iter().map(|dim| (dim.size, dim.c))).last().map_or(0, |dim| dim.1);
-    if contract.n.iter().any(|dim| dim.c < 0) {
-        return None;
-    }
-    accesses.push(Access { moving: *c, first: c.first as i64, bytes: width * c_size, by_row: by_row * c_size });
-    Some(())
-}
-
-/// The accesses of a map of all steps, whose rows are one of its axes.
-fn of_region(region: &Region, row_axis: usize, args: &[Moving], rolled: &[Rolled], accesses: &mut Vec<Access>) -> Option<()> {
-    for inst in &region.insts {
-        let (InstOp::Load { arg, index, .. } | InstOp::Store { arg, index, .. }) = &inst.op else { continue };
-        let (moving, rolled) = (args.get(*arg as usize)?, rolled.get(*arg as usize)?);
-        if !rolled.is_shared {
-            continue;
-        }
-        let size = rolled.arg.dtype.size() as i64;
-        let (mut low, mut high) = (0, 0);
-        for (axis, (extent, stride)) in region.axes.iter().zip(&index.strides).enumerate().skip(1) {
-            if axis != row_axis {
-                let way = stride * (*extent as i64 - 1);
-                low += way.min(0);
-                high += way.max(0);
-            }
-        }
-        let first = moving.first as i64 + (index.offset - rolled.first + low) * size;
-        accesses.push(Access { moving: *moving, first, bytes: (high - low + 1) * size, by_row: index.strides.get(row_axis)? * size });
-    }
-    Some(())
-}
-
 /// The program of `times` steps with `of_cluster` tiles of rows for a cluster of `groups` workgroups.
 fn program(
     parts: &[Part<'_>],
@@ -404,23 +311,35 @@ fn program(
                 let rows = s.arg("rows", first_arg, &own.first()?.arg);
                 let matrix = s.arg("matrix", first_arg + 1, &own.get(1)?.arg);
                 matrices.push((*product, matrix));
-                let sink = match epilogue {
-                    Some(region) => Sink::Epilogue(Box::new(Body::declare(&mut s, target, region, first_arg + 2, 0).ok()?)),
+                let (sink, loads) = match epilogue {
+                    Some(region) => {
+                        let body = Body::declare(&mut s, target, region, first_arg + 2, 0).ok()?;
+                        let still: Vec<bool> = own.iter().skip(2).map(|rolled| !rolled.is_shared).collect();
+                        let (ahead, loads) = (body.ahead(&still), body.n_loads());
+                        (Sink::Epilogue(Box::new(body), ahead), loads)
+                    }
                     None => {
                         let c = own.get(2)?;
                         let stride = |dims: SmallVec<[(usize, i64); 4]>| dims.last().map_or(0, |dim| dim.1);
-                        Sink::Memory {
+                        let sink = Strided {
                             place: s.arg("sums", first_arg + 2, &c.arg),
                             dtype: c.arg.dtype,
                             first: c.first,
                             by_step: c.by_step,
                             by_row: stride(merge_dims(contract.m.iter().map(|dim| (dim.size, dim.c)))),
                             by_column: stride(merge_dims(contract.n.iter().map(|dim| (dim.size, dim.c)))),
-                        }
+                        };
+                        (Sink::Memory(sink), 0)
                     }
                 };
                 let sums = s.b.shared(&format!("parts{}", placed.len()), DType::F32, product.sums());
-                Placed::Product { contract, product: *product, rows, sums, sink }
+                // Each sum is a load of each part as well.
+                let shares = Shares::of(resident::ROWS * product.own(), resident::THREADS, loads + product.parts);
+                let held = match &sink {
+                    Sink::Epilogue(_, ahead) if shares.is_one() => ahead.n_loads * shares.at_once,
+                    Sink::Epilogue(..) | Sink::Memory(_) => 0,
+                };
+                Placed::Product { contract, product: product.holding(held), rows, sums, sink, shares }
             }
         });
         first_arg += own.len();
@@ -440,8 +359,8 @@ fn program(
         for part in &placed {
             match part {
                 Placed::Map(body, region) => map(b, body, region, step, &work),
-                Placed::Product { contract, product, rows, sums, sink } => {
-                    multiply(b, contract, (product, number), [*rows, *sums], sink, step, &work);
+                Placed::Product { contract, product, rows, sums, sink, shares } => {
+                    multiply(b, contract, (product, number), [*rows, *sums], (sink, shares), step, &work);
                     number += 1;
                 }
             }
@@ -464,25 +383,34 @@ struct Work {
     groups: u32,
 }
 
+impl Work {
+    /// How many rows there are, where a cluster may have others.
+    fn limit(&self) -> Option<u32> {
+        (!self.rows.is_multiple_of(self.of_cluster * resident::ROWS)).then_some(self.rows)
+    }
+}
+
 /// A map of the cluster's rows: its points are shared out among all threads of the cluster.
 fn map(b: &mut Builder, body: &Body<'_>, region: &Region, step: Value, work: &Work) {
     let rows = work.of_cluster * resident::ROWS;
     let mut extents: SmallVec<[usize; 6]> = region.axes.iter().skip(1).copied().collect();
     extents[0] = rows as usize;
     let points = extents.iter().product::<usize>();
-    let (count, by) = (b.u32(points as u32), b.u32(work.groups * resident::THREADS));
     let first = b.mul_const(work.rank, resident::THREADS.into());
     let first = b.add(first, work.thread);
-    b.repeat(first, count, by, |b, at| {
-        let mut point = unravel(b, at, &extents);
-        point[0] = b.add(point[0], work.first_row);
-        let all = b.u32(work.rows);
-        let inside = b.lt(point[0], all);
-        b.when(inside, |b| {
+    let none = body.ahead(&[]);
+    Shares::of(points as u32, work.groups * resident::THREADS, body.n_loads()).each(b, first, |b, points| {
+        let begun = points.into_iter().map(|(at, inside)| {
+            let mut point = unravel(b, at, &extents);
+            let row = b.add(point[0], work.first_row);
+            let (row, inside) = held_below(b, row, work.limit(), inside);
+            point[0] = row;
             let mut axes: SmallVec<[Value; 6]> = SmallVec::from_slice(&[step]);
             axes.extend(point);
-            body.points_read_first(b, &axes, &[]);
+            Ending { begun: body.begin(b, &axes, (1, None), &none), acc: SmallVec::new(), inside }
         });
+        let begun = begun.collect();
+        body.end(b, begun);
     });
 }
 
@@ -492,61 +420,99 @@ fn multiply(
     contract: &Contract,
     (product, number): (&Resident, usize),
     [rows, sums]: [Place; 2],
-    sink: &Sink<'_>,
+    (sink, shares): (&Sink<'_>, &Shares),
     step: Value,
     work: &Work,
 ) {
     let own = product.own();
     let first_column = b.mul_const(work.rank, own.into());
     let (zero, one, tiles) = (b.u32(0), b.u32(1), b.u32(work.of_cluster));
+    let beyond = (product.columns != own * work.groups).then_some(product.columns);
     b.repeat(zero, tiles, one, |b, tile| {
         let tile_row = b.mul_const(tile, resident::ROWS.into());
         let tile_row = b.add(work.first_row, tile_row);
-        b.raw(product.multiply(number, [tile_row, step], [rows, sums]));
-        let (count, by) = (b.u32(resident::ROWS * own), b.u32(resident::THREADS));
-        b.repeat(work.thread, count, by, |b, at| {
+        // A point's place among the sums, its row and its column, and whether it is there.
+        let place = |b: &mut Builder, (at, inside): (Value, Option<Value>)| {
             let (row, column) = (b.div_const(at, own.into()), b.rem_const(at, own.into()));
             let (row, column) = (b.add(tile_row, row), b.add(first_column, column));
-            let (all_rows, all_columns) = (b.u32(product.rows), b.u32(product.columns));
-            let (in_rows, in_columns) = (b.lt(row, all_rows), b.lt(column, all_columns));
-            let inside = b.and(in_rows, in_columns);
-            b.when(inside, |b| {
-                let mut sum = b.load(sums, at);
-                for part in 1..product.parts {
-                    let from = b.add_const(at, i64::from(part * resident::ROWS * own));
-                    let other = b.load(sums, from);
-                    sum = b.add(sum, other);
-                }
-                put(b, contract, sink, [step, row, column], sum);
+            let (row, inside) = held_below(b, row, work.limit(), inside);
+            let (column, inside) = held_below(b, column, beyond, inside);
+            (at, [row, column], inside)
+        };
+        let begin = |b: &mut Builder, body: &Body<'_>, ahead: &Ahead, [row, column]: [Value; 2]| {
+            let axes = axes_of(b, contract, [step, row, column]);
+            body.begin(b, &axes, (1, None), ahead)
+        };
+        // What does not come from other steps is there before the sums are.
+        let mut early = None;
+        if let (Sink::Epilogue(body, ahead), true) = (sink, shares.is_one()) {
+            let points = shares.points(b, work.thread);
+            let points = points.into_iter().map(|point| {
+                let (at, place, inside) = place(b, point);
+                (at, begin(b, body, ahead, place), inside)
             });
-        });
+            early = Some(points.collect::<Vec<_>>());
+        }
+        b.raw(product.multiply(number, [tile_row, step], [rows, sums]));
+        let sum = |b: &mut Builder, at: Value| {
+            let mut sum = b.load(sums, at);
+            for part in 1..product.parts {
+                let from = b.add_const(at, i64::from(part * resident::ROWS * own));
+                let other = b.load(sums, from);
+                sum = b.add(sum, other);
+            }
+            b.cast(sum, contract.c.dtype)
+        };
+        match (sink, early) {
+            (Sink::Epilogue(body, _), Some(begun)) => {
+                let points = begun.into_iter().map(|(at, begun, inside)| Ending { begun, acc: smallvec![sum(b, at)], inside }).collect();
+                body.end(b, points);
+            }
+            (Sink::Epilogue(body, ahead), None) => shares.each(b, work.thread, |b, points| {
+                let points = points.into_iter().map(|point| {
+                    let (at, place, inside) = place(b, point);
+                    let begun = begin(b, body, ahead, place);
+                    Ending { begun, acc: smallvec![sum(b, at)], inside }
+                });
+                let points = points.collect();
+                body.end(b, points);
+            }),
+            (Sink::Memory(memory), _) => shares.each(b, work.thread, |b, points| {
+                for point in points {
+                    let (at, [row, column], inside) = place(b, point);
+                    let sum = sum(b, at);
+                    let store = |b: &mut Builder| put(b, memory, [step, row, column], sum);
+                    match inside {
+                        Some(inside) => b.when(inside, store),
+                        None => store(b),
+                    }
+                }
+            }),
+        }
         b.barrier();
     });
 }
 
-/// Takes a sum to where it goes.
-fn put(b: &mut Builder, contract: &Contract, sink: &Sink<'_>, [step, row, column]: [Value; 3], sum: Value) {
-    match sink {
-        Sink::Memory { place, dtype, first, by_step, by_row, by_column } => {
-            let mut at = b.int(DType::I64, *first);
-            for (index, stride) in [(step, by_step), (row, by_row), (column, by_column)] {
-                let index = b.cast(index, DType::I64);
-                let part = b.mul_const(index, *stride);
-                at = b.add(at, part);
-            }
-            let sum = b.cast(sum, *dtype);
-            b.store(*place, at, sum);
-        }
-        Sink::Epilogue(body) => {
-            let zero = b.u32(0);
-            let mut all: SmallVec<[Value; 6]> = SmallVec::from_slice(&[step]);
-            all.extend(contract.batch.iter().map(|_| zero));
-            all.extend(axes(b, row, contract.m.iter().map(|dim| dim.size)));
-            all.extend(axes(b, column, contract.n.iter().map(|dim| dim.size)));
-            let sum = b.cast(sum, contract.c.dtype);
-            body.points_read_first(b, &all, &[sum]);
-        }
+/// The indices of an epilogue's point.
+fn axes_of(b: &mut Builder, contract: &Contract, [step, row, column]: [Value; 3]) -> SmallVec<[Value; 6]> {
+    let zero = b.u32(0);
+    let mut all: SmallVec<[Value; 6]> = SmallVec::from_slice(&[step]);
+    all.extend(contract.batch.iter().map(|_| zero));
+    all.extend(axes(b, row, contract.m.iter().map(|dim| dim.size)));
+    all.extend(axes(b, column, contract.n.iter().map(|dim| dim.size)));
+    all
+}
+
+/// Takes a sum to its place in memory.
+fn put(b: &mut Builder, memory: &Strided, [step, row, column]: [Value; 3], sum: Value) {
+    let mut at = b.int(DType::I64, memory.first);
+    for (index, stride) in [(step, memory.by_step), (row, memory.by_row), (column, memory.by_column)] {
+        let index = b.cast(index, DType::I64);
+        let part = b.mul_const(index, stride);
+        at = b.add(at, part);
     }
+    let sum = b.cast(sum, memory.dtype);
+    b.store(memory.place, at, sum);
 }
 
 #[cfg(test)]

@@ -225,8 +225,16 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: F
                 });
             }
             b.barrier();
-            let staged =
-                Staged { shared: out, rows: plan.staged_rows(), cols: sizes.bn, ld, v, threads, load: if target.vectors { 4 } else { 1 } };
+            let staged = Staged {
+                shared: out,
+                rows: plan.staged_rows(),
+                cols: sizes.bn,
+                ld,
+                v,
+                threads,
+                load: if target.vectors { 4 } else { 1 },
+                parts: 1,
+            };
             staged.put(b, p, (&sink, &base), masks(p, sizes.bm, sizes.bn), col0, |b, staged| {
                 let (warp, within) = split(b, staged, u32::from(shape.m).into());
                 let above = b.mul_const(warp, sizes.wm.into());

@@ -3,7 +3,10 @@
 //! In: a point as numbers of batch item, row and column (of the possibly swapped problem), and its sum in the compute dtype.
 //! Always: an epilogue sees its own axes, whatever was swapped or joined.
 
-use super::super::{Signature, Unsupported, region::Body};
+use super::super::{
+    Signature, Unsupported,
+    region::{Ahead, Begun, Body, Ending},
+};
 use super::problem::{Dims, Problem, index_dtype, plus};
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Place, Target, Value};
@@ -32,6 +35,8 @@ pub(super) struct Epilogue<'a> {
     swap: bool,
     acc: DType,
     body: Body<'a>,
+    /// What it reads and does not write can be loaded before sums are there.
+    ahead: Ahead,
 }
 
 /// What a workgroup knows about its points before it visits them.
@@ -51,7 +56,9 @@ impl<'a> Sink<'a> {
     ) -> Result<Sink<'a>, Unsupported> {
         if let Some(region) = &contract.epilogue {
             let body = Body::declare(s, target, region, 2, 0)?;
-            return Ok(Sink::Epilogue(Epilogue { contract, swap: problem.swap, acc: contract.c.dtype, body }));
+            let still: Vec<bool> = region.args.iter().map(|arg| !arg.write).collect();
+            let ahead = body.ahead(&still);
+            return Ok(Sink::Epilogue(Epilogue { contract, swap: problem.swap, acc: contract.c.dtype, body, ahead }));
         }
         let place = s.arg("c", 2, &contract.c);
         let rows = Dims::new(contract.m.iter().map(|d| (d.size, d.c)));
@@ -134,10 +141,7 @@ impl<'a> Sink<'a> {
                 b.store(c.place, at, value);
             }
             (Sink::Epilogue(e), Base::Axes(first)) => {
-                let (m, n) = if e.swap { (col, row) } else { (row, col) };
-                let mut all = first.clone();
-                all.extend(axes(b, m, e.contract.m.iter().map(|d| d.size)));
-                all.extend(axes(b, n, e.contract.n.iter().map(|d| d.size)));
+                let all = e.axes(b, first, row, col);
                 let accs: SmallVec<[Value; 8]> = sums.iter().map(|sum| b.cast(*sum, e.acc)).collect();
                 e.body.points(b, &all, &accs, e.along().map(|(axis, _)| axis));
             }
@@ -147,7 +151,47 @@ impl<'a> Sink<'a> {
     }
 }
 
+impl<'a> Sink<'a> {
+    /// The epilogue, with what it knows of points.
+    pub(super) fn epilogue<'s, 'b>(&'s self, base: &'b Base) -> Option<(&'s Epilogue<'a>, &'b [Value])> {
+        match (self, base) {
+            (Sink::Epilogue(e), Base::Axes(first)) => Some((e, first)),
+            (Sink::Memory(_), _) | (Sink::Epilogue(_), Base::Offset(_)) => None,
+        }
+    }
+}
+
 impl Epilogue<'_> {
+    /// The indices of a point.
+    fn axes(&self, b: &mut Builder, first: &[Value], row: Value, col: Value) -> SmallVec<[Value; 6]> {
+        let (m, n) = if self.swap { (col, row) } else { (row, col) };
+        let mut all: SmallVec<[Value; 6]> = SmallVec::from_slice(first);
+        all.extend(axes(b, m, self.contract.m.iter().map(|d| d.size)));
+        all.extend(axes(b, n, self.contract.n.iter().map(|d| d.size)));
+        all
+    }
+
+    /// Numbers of a point that can be loaded before its sum is there.
+    pub(super) fn n_ahead(&self) -> u32 {
+        self.ahead.n_loads
+    }
+
+    /// Loads those of `v` neighbouring columns, as [`Sink::put`] takes them.
+    pub(super) fn begin(&self, b: &mut Builder, first: &[Value], row: Value, col: Value, v: u32) -> Begun {
+        let all = self.axes(b, first, row, col);
+        self.body.begin(b, &all, (v as usize, self.along().map(|(axis, _)| axis)), &self.ahead)
+    }
+
+    /// Does the rest, with the sums of each.
+    pub(super) fn end(&self, b: &mut Builder, points: Vec<(Begun, Vec<Value>)>) {
+        let ending = |(begun, sums): (Begun, Vec<Value>)| {
+            let acc = sums.into_iter().map(|sum| b.cast(sum, self.acc)).collect();
+            Ending { begun, acc, inside: None }
+        };
+        let points = points.into_iter().map(ending).collect();
+        self.body.end(b, points);
+    }
+
     /// The axis that neighbouring columns go along, and its size.
     fn along(&self) -> Option<(usize, usize)> {
         let c = self.contract;

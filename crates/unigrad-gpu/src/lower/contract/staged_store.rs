@@ -1,9 +1,11 @@
 //! Sums on their way out through shared memory: a thread's registers hold scattered points, but neighbouring threads should store neighbouring
-//! columns, and an epilogue should stand in the program once.
+//! columns, and an epilogue should stand in the program once. Where a thread has few of them, what the epilogue reads besides is loaded before the sums are
+//! made ([`Staged::begin`]): it comes from memory, and nothing else waits for it.
 
+use super::super::region::Begun;
 use super::grid::split;
 use super::problem::Problem;
-use super::sink::{Base, Sink};
+use super::sink::{Base, Epilogue, Sink};
 use unigrad_ir::{Builder, Place, Value};
 
 /// Sums in shared memory: `rows x cols`, `ld` elements from row to row (a multiple of the vectors').
@@ -17,9 +19,75 @@ pub(super) struct Staged {
     pub(super) threads: u32,
     /// Elements that one load from shared memory can have.
     pub(super) load: u32,
+    /// So many sums of each point are to be added, `rows * ld` elements apart.
+    pub(super) parts: u32,
+}
+
+/// Numbers that a thread loads ahead at most.
+const MOST_AHEAD: u32 = 32;
+
+/// Points of a thread whose epilogue has begun: the first of their sums in shared memory, and what was loaded.
+pub(super) struct Early<'s, 'a> {
+    epilogue: &'s Epilogue<'a>,
+    points: Vec<(Value, Begun)>,
 }
 
 impl Staged {
+    /// A point's first sum, its row and its column.
+    fn point(&self, b: &mut Builder, element: Value, col0: Value, row_of: &impl Fn(&mut Builder, Value) -> Value) -> [Value; 3] {
+        let (staged, x) = split(b, element, (self.cols / self.v).into());
+        let x = b.mul_const(x, self.v.into());
+        let from = b.mul_const(staged, self.ld.into());
+        let from = b.add(from, x);
+        let col = b.add(col0, x);
+        [from, row_of(b, staged), col]
+    }
+
+    fn sums(&self, b: &mut Builder, from: Value) -> Vec<Value> {
+        let piece = self.v.min(self.load);
+        let mut sums: Vec<Value> = Vec::with_capacity(self.v as usize);
+        for part in 0..self.parts {
+            for first in (0..self.v).step_by(piece as usize) {
+                let from = b.add_const(from, (part * self.rows * self.ld + first).into());
+                let vector = b.load_vector(self.shared, from, piece as u8);
+                for lane in 0..piece {
+                    let sum = b.extract(vector, lane as u8);
+                    match sums.get_mut((first + lane) as usize) {
+                        Some(before) => *before = b.add(*before, sum),
+                        None => sums.push(sum),
+                    }
+                }
+            }
+        }
+        sums
+    }
+
+    /// Begins the epilogue of all points, where the loads of a thread are few and no point lies beyond the output; to be called before the sums are made, in the block in
+    /// which they are put ([`Staged::put`]). The sums are not looked at.
+    pub(super) fn begin<'s, 'a>(
+        &self,
+        b: &mut Builder,
+        (sink, base): (&'s Sink<'a>, &Base),
+        mask: [bool; 2],
+        col0: Value,
+        row_of: impl Fn(&mut Builder, Value) -> Value,
+    ) -> Option<Early<'s, 'a>> {
+        let (epilogue, first) = sink.epilogue(base)?;
+        let points = self.rows * self.cols / self.v;
+        let each = points / self.threads;
+        let loads = epilogue.n_ahead() * self.v * each;
+        if mask != [false; 2] || !points.is_multiple_of(self.threads) || loads == 0 || loads > MOST_AHEAD {
+            return None;
+        }
+        let thread = b.thread(0);
+        let points = (0..each).map(|at| {
+            let element = b.add_const(thread, (at * self.threads).into());
+            let [from, row, col] = self.point(b, element, col0, &row_of);
+            (from, epilogue.begin(b, first, row, col, self.v))
+        });
+        Some(Early { epilogue, points: points.collect() })
+    }
+
     /// Hands all points to the sink. `row_of` tells the output's row of a staged one; points beyond the output are left out where `mask` says
     /// that there can be some, in rows and in columns.
     pub(super) fn put(
@@ -31,26 +99,20 @@ impl Staged {
         col0: Value,
         row_of: impl Fn(&mut Builder, Value) -> Value,
     ) {
-        let v = self.v;
-        let (thread, end, step) = (b.thread(0), b.u32(self.rows * self.cols / v), b.u32(self.threads));
+        let (thread, end, step) = (b.thread(0), b.u32(self.rows * self.cols / self.v), b.u32(self.threads));
         b.repeat(thread, end, step, |b, element| {
-            let (staged, x) = split(b, element, (self.cols / v).into());
-            let x = b.mul_const(x, v.into());
-            let from = b.mul_const(staged, self.ld.into());
-            let from = b.add(from, x);
-            let col = b.add(col0, x);
-            let row = row_of(b, staged);
+            let [from, row, col] = self.point(b, element, col0, &row_of);
             guarded(b, p, mask, row, col, |b| {
-                let piece = v.min(self.load);
-                let mut sums = Vec::with_capacity(v as usize);
-                for first in (0..v).step_by(piece as usize) {
-                    let from = b.add_const(from, first.into());
-                    let vector = b.load_vector(self.shared, from, piece as u8);
-                    sums.extend((0..piece).map(|lane| b.extract(vector, lane as u8)));
-                }
+                let sums = self.sums(b, from);
                 sink.put(b, base, row, col, &sums);
             });
         });
+    }
+
+    /// As [`Staged::put`], of points whose epilogue has begun.
+    pub(super) fn end(&self, b: &mut Builder, Early { epilogue, points }: Early<'_, '_>) {
+        let points = points.into_iter().map(|(from, begun)| (begun, self.sums(b, from))).collect();
+        epilogue.end(b, points);
     }
 }
 

@@ -10,7 +10,7 @@ use super::sink::Sink;
 use super::source::Source;
 use super::staged_store::{Staged, masks};
 use super::tile::Parts;
-use unigrad_ir::{Target, Type};
+use unigrad_ir::{Builder, Target, Type, Value};
 use unigrad_kernel::Contract;
 use unigrad_scalar::DType;
 
@@ -19,7 +19,10 @@ const LEAST_PART: u64 = 256;
 const MOST_PARTS: u64 = 1024;
 /// Stages in shared memory at most; and where workgroups are so few that each waits for its own copies alone.
 const MOST_STAGES: u32 = 4;
-const MOST_STAGES_OF_FEW: u32 = 8;
+const MOST_STAGES_OF_FEW: u32 = 12;
+/// Stages between two waits, where one takes at most so many microseconds besides.
+const ROUND: u32 = 2;
+const SHORT_STAGE: f64 = 0.15;
 /// Elements of `k`, and of the result, at least.
 const LEAST_K: u64 = 16;
 const LEAST_POINTS: u64 = 64;
@@ -48,6 +51,7 @@ pub(super) struct Tf32Tiles {
     bm: u32,
     bn: u32,
     stages: u32,
+    round: u32,
     warps: Warps,
     pub(super) parts: Parts,
 }
@@ -75,7 +79,7 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Tf32Tiles> {
         let parts = best_parts(p, target, [bm, bn], stage_time(p, (bm, bn, warps)));
         let warps = Warps::of(bm, bn, stages(parts))?;
         let time = time(p, target, [bm, bn], stage_time(p, (bm, bn, warps)), parts);
-        Some((with_stages(p, target, Tf32Tiles { bm, bn, stages: 0, warps, parts })?, time))
+        Some((with_stages(p, target, Tf32Tiles { bm, bn, stages: 0, round: 1, warps, parts })?, time))
     });
     best.min_by(|x, y| x.1.total_cmp(&y.1)).map(|best| best.0)
 }
@@ -134,7 +138,10 @@ fn with_stages(p: &Problem, target: &Target, tiles: Tf32Tiles) -> Option<Tf32Til
     let at_once = tiles.inner(p).at_once() as usize;
     let several = room(at_once).filter(|stages| *stages > 2);
     let stages = several.or_else(|| room(1))?;
-    Some(Tf32Tiles { stages, ..tiles })
+    // What a stage of a small tile takes is little beside the wait for all threads before it.
+    let is_short = stage_time(p, (tiles.bm, tiles.bn, tiles.warps)) - times::STAGE <= SHORT_STAGE;
+    let round = if is_short && !tiles.inner(p).has_tables() && stages >= 2 * ROUND { ROUND } else { 1 };
+    Some(Tf32Tiles { stages: stages / round * round, round, ..tiles })
 }
 
 impl Tf32Tiles {
@@ -151,6 +158,7 @@ impl Tf32Tiles {
             part: self.parts.len,
             masked: self.parts.mask_k(p.k, native::BK),
             stages: self.stages,
+            round: self.round,
             warps: self.warps,
         }
     }
@@ -178,13 +186,20 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
         let base_a = p.a.base(b, batch);
         let base_b = p.b.base(b, batch);
         let k0 = b.mul_const(part, parts.len as i64);
+        let base = sink.base(b, if parts.count > 1 { both } else { batch });
+        // Vectors of 16 bytes, and longer ones where no thread has none for it.
+        let most = if bm * bn / 8 < native::THREADS { 4 } else { 8 };
+        let v = sink.vector(target, most).min(bn);
+        let staged = Staged { shared, rows: bm, cols: bn, ld: inner.ld(), v, threads: native::THREADS, load: 4, parts: inner.sums_apart() };
+        let row_of = |b: &mut Builder, staged: Value| b.add(row0, staged);
+        let early = staged.begin(b, (&sink, &base), masks(p, bm, bn), col0, row_of);
         b.raw(inner.statement([row0, col0, base_a, base_b, k0], [first, second, shared, acc]));
         b.raw(inner.write_sums(shared, acc));
         b.barrier();
-        let base = sink.base(b, if parts.count > 1 { both } else { batch });
-        let v = sink.vector(target, 8).min(bn);
-        let staged = Staged { shared, rows: bm, cols: bn, ld: inner.ld(), v, threads: native::THREADS, load: 4 };
-        staged.put(b, p, (&sink, &base), masks(p, bm, bn), col0, |b, staged| b.add(row0, staged));
+        match early {
+            Some(early) => staged.end(b, early),
+            None => staged.put(b, p, (&sink, &base), masks(p, bm, bn), col0, row_of),
+        }
     });
     Ok(Some(s.finish(groups.grid())))
 }

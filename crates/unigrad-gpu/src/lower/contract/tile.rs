@@ -306,7 +306,7 @@ impl TileKernel<'_> {
                 });
             }
             b.barrier();
-            let staged = Staged { shared, rows: each * rows, cols: shape.bn, ld, v, threads: shape.threads(), load: v };
+            let staged = Staged { shared, rows: each * rows, cols: shape.bn, ld, v, threads: shape.threads(), load: v, parts: 1 };
             staged.put(b, p, (sink, base), masks(p, shape.bm, shape.bn), col0, |b, staged| {
                 let (i, y) = split(b, staged, rows.into());
                 let before = b.mul_const(round, each.into());

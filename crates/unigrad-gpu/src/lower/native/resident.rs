@@ -22,8 +22,9 @@ pub(in crate::lower) const THREADS: u32 = WARPS * 32;
 const ACROSS: u32 = 8;
 /// Registers of a thread for all matrices at most; 255 are there.
 pub(in crate::lower) const MOST_REGISTERS: u32 = 128;
-/// Registers for matrices, sums and rows, beside addresses.
+/// Registers for matrices, sums and rows, beside addresses; and with what is held for a product's epilogue.
 const FOR_PRODUCTS: u32 = 216;
+const FOR_ALL: u32 = 232;
 
 /// What is multiplied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +65,8 @@ pub(in crate::lower) struct Resident {
     /// Warps along columns, and along `k`.
     across: u32,
     pub(in crate::lower) parts: u32,
+    /// Registers of a thread that hold other numbers meanwhile.
+    held: u32,
 }
 
 impl Resident {
@@ -84,7 +87,7 @@ impl Resident {
             return None;
         }
         let own = columns.div_ceil(groups * ACROSS) * ACROSS;
-        let this = Resident { factors, rows, columns, k, first, by_step, by_row, matrix, own, across: 1, parts: WARPS };
+        let this = Resident { factors, rows, columns, k, first, by_step, by_row, matrix, own, across: 1, parts: WARPS, held: 0 };
         // Each part of `k` reads its part of the rows, each warp across all of them again; parts meet in shared memory.
         let ways = (0..=WARPS.ilog2()).map(|bits| Resident { across: 1 << bits, parts: WARPS >> bits, ..this });
         let fits = |way: &Resident| {
@@ -93,6 +96,11 @@ impl Resident {
         };
         let cost = |way: &Resident| way.across * k * factors.bytes() + 2 * way.parts * own * 4;
         ways.filter(fits).min_by_key(cost)
+    }
+
+    /// The same while so many registers of a thread hold other numbers.
+    pub(in crate::lower) fn holding(&self, held: u32) -> Resident {
+        Resident { held, ..*self }
     }
 
     /// Columns of a workgroup, some of them perhaps beyond the end.
@@ -120,7 +128,8 @@ impl Resident {
     /// Steps whose rows a thread of matrix instructions reads before it multiplies: as many as there are registers for.
     fn ahead(&self) -> u32 {
         let taken = MOST_REGISTERS + 4 * self.columns_of_thread();
-        (FOR_PRODUCTS.saturating_sub(taken) / 8).clamp(1, self.steps().max(1))
+        let free = FOR_PRODUCTS.min(FOR_ALL.saturating_sub(self.held)).saturating_sub(taken);
+        (free / 8).clamp(1, self.steps().max(1))
     }
 
     /// Sums in shared memory: `[parts][ROWS][own]`.

@@ -92,8 +92,10 @@ pub(in crate::lower) struct Loop {
     pub(in crate::lower) part: u64,
     /// Whether stages can reach beyond the end of `k`.
     pub(in crate::lower) masked: bool,
-    /// Stages in shared memory, at least 2.
+    /// Stages in shared memory: at least 2 rounds of them.
     pub(in crate::lower) stages: u32,
+    /// Stages of a round, between two waits of all threads.
+    pub(in crate::lower) round: u32,
     pub(in crate::lower) warps: Warps,
 }
 
@@ -265,6 +267,11 @@ impl Loop {
         self.a.bytes() + self.b.bytes()
     }
 
+    /// Whether stages know where they begin without a table, which is made anew for each.
+    pub(in crate::lower) fn has_tables(&self) -> bool {
+        self.tables() > 0
+    }
+
     fn tables(&self) -> u32 {
         u32::from(self.a.has_table()) + u32::from(self.b.has_table())
     }
@@ -276,8 +283,17 @@ impl Loop {
 
     /// Bytes of shared memory: stages and tables, later sums.
     pub(in crate::lower) fn shared_bytes(&self) -> u32 {
-        let stages = self.stages * (self.stage_bytes() + self.tables() * BK * 4);
-        stages.max(self.a.tile * self.ld() * 4)
+        self.bytes_of_stages().max(self.a.tile * self.ld() * 4)
+    }
+
+    fn bytes_of_stages(&self) -> u32 {
+        self.stages * (self.stage_bytes() + self.tables() * BK * 4)
+    }
+
+    /// How many sums of each point [`Loop::write_sums`] leaves in shared memory, `ld` elements a row, a tile behind the other: one for each share of `k` where there is room.
+    pub(in crate::lower) fn sums_apart(&self) -> u32 {
+        let has_room = self.warps.deep * self.a.tile * self.ld() * 4 <= self.bytes_of_stages();
+        if has_room { self.warps.deep } else { 1 }
     }
 
     /// How many workgroups a unit should have room for.
@@ -312,7 +328,8 @@ impl Loop {
 
     fn text(&self) -> String {
         let (stages, n_stages, stage) = (self.stages, self.n_stages(), self.stage_bytes());
-        let ahead = stages - 1;
+        let round = self.round;
+        let ahead = stages / round - 1;
         let Warps { down, across, deep } = self.warps;
         let [rows, columns] = self.block();
         let (n_rows, n_columns) = (rows / ROWS, columns / COLUMNS);
@@ -353,17 +370,24 @@ unsigned k_next = $v4$, to = 0, slot = 0;
 for (unsigned i = 0; i < {sums}u; ++i) $p3$[i] = 0.0f;
 #pragma unroll
 for (unsigned s = 0; s < {ahead}u; ++s) {{
-  if (s < {n_stages}u) copy();
+  #pragma unroll
+  for (unsigned r = 0; r < {round}u; ++r)
+    if (s * {round}u + r < {n_stages}u) copy();
   asm volatile("cp.async.commit_group;" ::: "memory");
 }}
 unsigned from = 0;
 #pragma unroll 1
-for (unsigned tile = 0; tile < {n_stages}u; ++tile) {{
+for (unsigned tile = 0; tile < {n_stages}u; tile += {round}u) {{
   asm volatile("cp.async.wait_group {pending};" ::: "memory");
   __syncthreads();
-  if (tile + {ahead}u < {n_stages}u) copy();
+  #pragma unroll
+  for (unsigned r = 0; r < {round}u; ++r)
+    if (tile + r + {ahead_stages}u < {n_stages}u) copy();
   asm volatile("cp.async.commit_group;" ::: "memory");
   {again}
+  #pragma unroll
+  for (unsigned r = 0; r < {round}u; ++r) {{
+  {rest}
   #pragma unroll
   for (unsigned step = 0; step < {steps}u; ++step) {{
     const unsigned k = (step * {deep}u + warp_k) * {DEPTH}u;
@@ -375,6 +399,7 @@ for (unsigned tile = 0; tile < {n_stages}u; ++tile) {{
     }}
   }}
   from += {stage_len}u; if (from == {all_len}u) from = 0;
+  }}
 }}
 asm volatile("cp.async.wait_all;" ::: "memory");
 __syncthreads();
@@ -383,24 +408,33 @@ __syncthreads();
             all = stage * stages,
             sums = self.sums(),
             pending = ahead - 1,
+            ahead_stages = ahead * round,
+            rest = if n_stages.is_multiple_of(round.into()) { String::new() } else { format!("if (tile + r >= {n_stages}u) break;") },
             steps = BK / DEPTH / deep,
             stage_len = stage / 4,
             all_len = stage * stages / 4,
         )
     }
 
-    /// A statement that writes the sums to shared memory, row by row, [`Loop::ld`] elements apart, one warp's share of `k` after the other; no thread reads them before
-    /// a barrier. Places: shared memory, the array of sums.
+    /// A statement that writes the sums to shared memory, row by row, [`Loop::ld`] elements apart: each warp's share of `k` to a tile of its own
+    /// ([`Loop::sums_apart`]), or one after the other to the same. No thread reads them before a barrier. Places: shared memory, the array of sums.
     pub(in crate::lower) fn write_sums(&self, shared: Place, sums: Place) -> Raw {
         let Warps { down, across, deep } = self.warps;
         let [rows, columns] = self.block();
+        let apart = self.sums_apart();
+        let (turns, before, wait) = if apart < deep {
+            let before = "if (part > 0u) { const float2 before = *at; sum.x += before.x; sum.y += before.y; }";
+            (deep, before, "__syncthreads();")
+        } else {
+            (1, "", "")
+        };
         let text = format!(
             r#"{{
-const unsigned lane = threadIdx.x & 31u, warp = threadIdx.x >> 5;
-float* const to = $p0$ + (warp / {across}u % {down}u * {rows}u + (lane >> 2)) * {ld}u + warp % {across}u * {columns}u + (lane & 3u) * 2u;
+const unsigned lane = threadIdx.x & 31u, warp = threadIdx.x >> 5, share = warp / {of_k}u;
+float* const to = $p0$ + share % {apart}u * {tile}u + (warp / {across}u % {down}u * {rows}u + (lane >> 2)) * {ld}u + warp % {across}u * {columns}u + (lane & 3u) * 2u;
 #pragma unroll 1
-for (unsigned part = 0; part < {deep}u; ++part) {{
-  if (warp / {of_k}u == part) {{
+for (unsigned part = 0; part < {turns}u; ++part) {{
+  if (share / {apart}u == part) {{
     #pragma unroll
     for (unsigned i = 0; i < {n_rows}u; ++i) {{
       #pragma unroll
@@ -410,7 +444,7 @@ for (unsigned part = 0; part < {deep}u; ++part) {{
           float2* const at = (float2*)(to + (i * 16u + half * 8u) * {ld}u + j * 8u);
           const unsigned from = (i * {n_columns}u + j) * 4u + half * 2u;
           float2 sum = make_float2($p1$[from], $p1$[from + 1u]);
-          if (part > 0u) {{ const float2 before = *at; sum.x += before.x; sum.y += before.y; }}
+          {before}
           *at = sum;
         }}
       }}
@@ -420,10 +454,10 @@ for (unsigned part = 0; part < {deep}u; ++part) {{
 }}
 }}"#,
             ld = self.ld(),
+            tile = self.a.tile * self.ld(),
             of_k = across * down,
             n_rows = rows / ROWS,
             n_columns = columns / COLUMNS,
-            wait = if deep > 1 { "__syncthreads();" } else { "" },
         );
         Raw { texts: vec![(Dialect::Cuda, raw(&text))], preludes: Vec::new(), values: Vec::new(), places: vec![shared, sums] }
     }

@@ -1,7 +1,6 @@
 //! Steps of a recurrent layer as the planner makes them, in several layouts.
 
 use super::*;
-use smallvec::smallvec;
 use unigrad_ir::{collect, offline_targets, render, validate};
 use unigrad_kernel::{Inst, KDim, MDim, NDim};
 use unigrad_scalar::{BinaryOp, UnaryOp};
@@ -137,14 +136,13 @@ fn steps_are_one_launch_of_clusters() {
     for (dtype, tf32) in FACTORS {
         for order in [Order::StepsFirst, Order::RowsFirst] {
             for is_backward in [false, true] {
-                for rows in [1, 15, 16, 17, 32, 33, 512, MOST_ROWS as usize] {
+                for rows in [1, 15, 16, 17, 32, 33, most_rows(&target) as usize] {
                     let layer = Layer { order, dtype, tf32, rows, hidden: 128, times: 20, is_backward };
                     let case = format!("{dtype} {tf32} {order:?} {is_backward} {rows}");
                     let found = layer.recurrence(&target).unwrap_or_else(|| panic!("{case}"));
                     assert_eq!(found.launch.program.cluster, Some(8));
                     let tiles = rows.div_ceil(16);
-                    let clusters = tiles.div_ceil(tiles.div_ceil(tiles.min(10)));
-                    assert_eq!(found.launch.grid, [8 * clusters as u32, 1, 1], "{case}");
+                    assert_eq!(found.launch.grid, [8 * tiles as u32, 1, 1], "{case}");
                     assert_eq!((found.writes.as_slice(), found.reads.as_slice()), (&[3, 0][..], &[1, 2][..]), "{case}");
                     validate(&found.launch.program, &target).unwrap_or_else(|faults| panic!("{case}: {faults:?}"));
                     let source = render(&found.launch.program, &target).unwrap_or_else(|error| panic!("{case}: {error}"));
@@ -231,7 +229,7 @@ fn what_is_no_recurrence_is_left() {
         |rows, hidden| Layer { order: Order::StepsFirst, dtype: DType::F32, tf32: true, rows, hidden, times: 10, is_backward: false };
     let target = hopper();
     assert!(layer(32, 128).recurrence(&target).is_some());
-    assert!(layer(MOST_ROWS as usize + 1, 128).recurrence(&target).is_none(), "many rows");
+    assert!(layer(most_rows(&target) as usize + 1, 128).recurrence(&target).is_none(), "many rows");
     assert!(layer(32, 1024).recurrence(&target).is_none(), "a matrix that does not fit");
     assert!(layer(32, 129).recurrence(&target).is_none(), "rows that begin within 16 bytes");
     let older = Target { arch: "sm_80".to_owned(), ..target.clone() };
@@ -247,29 +245,4 @@ fn what_is_no_recurrence_is_left() {
         Repeated { kernel: &cell, args: vec![gates, states(1)] },
     ];
     assert!(recurrence(&steps, 10, &target).is_none());
-}
-
-/// Rows of accesses that the rule must tell apart, or must not.
-#[test]
-fn rows_are_told_apart() {
-    let access = |first: i64, distance: i64, bytes: i64, by_row: i64| Access {
-        moving: Moving { entry: 0, first: 0, distance, len: usize::MAX },
-        first,
-        bytes,
-        by_row,
-    };
-    let (rows, times) = (4, 10);
-    // Steps one behind the other: of 4 rows of 64 bytes.
-    assert!(is_apart(&[access(0, 256, 64, 64), access(256, 256, 64, 64)], rows, times));
-    assert!(is_apart(&[access(2560, -256, 64, 64), access(2304, -256, 32, 64)], rows, times));
-    assert!(!is_apart(&[access(0, 256, 65, 64)], rows, times), "a row that reaches into the next one");
-    assert!(!is_apart(&[access(0, 256, 64, 64), access(64, 256, 64, 64)], rows, times), "the row behind");
-    assert!(!is_apart(&[access(0, 64, 64, 64)], rows, times), "a step that begins at the next row");
-    assert!(!is_apart(&[access(0, 256, 64, 64), access(0, 256, 64, 128)], rows, times), "rows at two distances");
-    // The steps of a row together.
-    assert!(is_apart(&[access(0, 64, 64, 704), access(64, 64, 64, 704)], rows, times));
-    assert!(!is_apart(&[access(0, 64, 64, 640), access(64, 64, 64, 640)], rows, times), "the last step is the next row's first one");
-    // No step of its own: memory between kernels.
-    assert!(is_apart(&[access(0, 0, 64, 64), access(16, 0, 16, 64)], rows, times));
-    assert!(!is_apart(&[access(0, 0, 64, 0)], rows, times), "all rows at one place");
 }

@@ -86,15 +86,39 @@ pub(super) struct Point {
 
 impl Point {
     /// A point and its neighbours; see [`Body::points`].
-    fn run(axes: &[Value], acc: &[Value], along: Option<usize>) -> Point {
-        let width = acc.len().max(1);
+    fn run(axes: &[Value], width: usize, along: Option<usize>) -> Point {
         Point {
             shape: Shape { groups: 1, width },
             along: (width > 1).then(|| along.unwrap_or(axes.len().saturating_sub(1))),
             axes: axes.iter().map(|axis| Lanes::all(*axis)).collect(),
-            acc: (!acc.is_empty()).then(|| Lanes::run(acc.iter().copied())),
+            acc: None,
         }
     }
+}
+
+/// What of a point can be loaded before the rest; see [`Body::ahead`].
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    wanted: Vec<bool>,
+    /// How many loads that are.
+    pub(crate) n_loads: u32,
+}
+
+/// A point of which something is loaded; see [`Body::begin`].
+#[derive(Debug)]
+pub(crate) struct Begun {
+    point: Point,
+    memo: Memo,
+}
+
+/// What is left of a point; see [`Body::end`].
+#[derive(Debug)]
+pub(crate) struct Ending {
+    pub(crate) begun: Begun,
+    /// What [`InstOp::Acc`] is at each of the neighbours.
+    pub(crate) acc: SmallVec<[Value; 8]>,
+    /// Whether it is there (`None`: it is).
+    pub(crate) inside: Option<Value>,
 }
 
 /// Instructions that some store needs.
@@ -335,17 +359,79 @@ impl<'a> Body<'a> {
     /// or the point alone. `axes` are the first one's indices (`U32`, or `U64`), `acc` what [`InstOp::Acc`] stands for at each. The number of
     /// points is a power of two, at most 8, that divides the index along that axis.
     pub(crate) fn points(&self, b: &mut Builder, axes: &[Value], acc: &[Value], along: Option<usize>) {
-        self.evaluate(b, &Point::run(axes, acc, along), &mut self.memo(), |body, at| body.live[at]);
+        let mut point = Point::run(axes, acc.len().max(1), along);
+        point.acc = (!acc.is_empty()).then(|| Lanes::run(acc.iter().copied()));
+        self.evaluate(b, &point, &mut self.memo(), |body, at| body.live[at]);
     }
 
-    /// As [`Body::points`], with everything read before anything is written: where arguments may be of one memory, a compiler keeps loads behind the stores
-    /// that stand before them, and each of them is waited for.
-    pub(crate) fn points_read_first(&self, b: &mut Builder, axes: &[Value], acc: &[Value]) {
-        let (point, mut memo) = (Point::run(axes, acc, None), self.memo());
-        for stores in [false, true] {
-            self.evaluate(b, &point, &mut memo, |body, at| {
-                body.live[at] && stores == matches!(body.region.insts[at].op, InstOp::Store { .. })
-            });
+    /// Loads that can be done before the rest of a point: of arguments that are `still`, with masks that need no others; with what their masks need.
+    pub(crate) fn ahead(&self, still: &[bool]) -> Ahead {
+        let insts = &self.region.insts;
+        let mut early = vec![false; insts.len()];
+        for at in 0..insts.len() {
+            let mut known = true;
+            insts[at].op.visit_values(|value| known &= early[value.index()]);
+            early[at] = known
+                && match &insts[at].op {
+                    InstOp::Load { arg, .. } => still.get(*arg as usize).copied().unwrap_or(false),
+                    InstOp::Const(_)
+                    | InstOp::Scalar(_)
+                    | InstOp::AxisIndex(_)
+                    | InstOp::Unary(..)
+                    | InstOp::Binary(..)
+                    | InstOp::Where(..)
+                    | InstOp::Cast(_)
+                    | InstOp::Bitcast(_) => true,
+                    InstOp::Acc
+                    | InstOp::Bounded { .. }
+                    | InstOp::Philox { .. }
+                    | InstOp::Reduce(..)
+                    | InstOp::ArgReduce(..)
+                    | InstOp::Store { .. } => false,
+                };
+        }
+        let mut wanted = vec![false; insts.len()];
+        let mut n_loads = 0;
+        for at in (0..insts.len()).rev() {
+            let is_load = early[at] && self.live[at] && matches!(insts[at].op, InstOp::Load { .. });
+            n_loads += u32::from(is_load);
+            wanted[at] |= is_load;
+            if wanted[at] {
+                insts[at].op.visit_values(|value| wanted[value.index()] = true);
+            }
+        }
+        Ahead { wanted, n_loads }
+    }
+
+    /// How many loads a point has.
+    pub(crate) fn n_loads(&self) -> u32 {
+        let loads = self.region.insts.iter().zip(&self.live).filter(|(inst, live)| **live && matches!(inst.op, InstOp::Load { .. }));
+        loads.count() as u32
+    }
+
+    /// Begins `width` neighbouring points of a map ([`Body::points`]): what can be loaded ahead is. To be ended by [`Body::end`] where the same values are visible.
+    pub(crate) fn begin(&self, b: &mut Builder, axes: &[Value], (width, along): (usize, Option<usize>), ahead: &Ahead) -> Begun {
+        let (point, mut memo) = (Point::run(axes, width, along), self.memo());
+        self.evaluate(b, &point, &mut memo, |_, at| ahead.wanted[at]);
+        Begun { point, memo }
+    }
+
+    /// Does the rest of what a map does at points. Everything of all of them is read before anything is written: where arguments may be of one memory, a compiler keeps
+    /// loads behind the stores that stand before them, and each of them is waited for. What is not there is read, and not written.
+    pub(crate) fn end(&self, b: &mut Builder, points: Vec<Ending>) {
+        let is_store = |body: &Body<'_>, at: usize| matches!(body.region.insts[at].op, InstOp::Store { .. });
+        let mut all = Vec::with_capacity(points.len());
+        for Ending { begun: Begun { mut point, mut memo }, acc, inside } in points {
+            point.acc = (!acc.is_empty()).then(|| Lanes::run(acc));
+            self.evaluate(b, &point, &mut memo, |body, at| body.live[at] && !is_store(body, at));
+            all.push((point, memo, inside));
+        }
+        for (point, mut memo, inside) in all {
+            let mut store = |b: &mut Builder| self.evaluate(b, &point, &mut memo, |body, at| body.live[at] && is_store(body, at));
+            match inside {
+                Some(inside) => b.when(inside, store),
+                None => store(b),
+            }
         }
     }
 

@@ -26,7 +26,7 @@ mod threads;
 mod tile;
 mod written;
 
-pub(crate) use body::Body;
+pub(crate) use body::{Ahead, Begun, Body, Ending};
 pub(super) use map::unravel;
 pub(super) use schedule::workgroup;
 
