@@ -26,6 +26,10 @@ const MOST_VECTORS: u64 = 32;
 const LEAST_K: u64 = 256;
 /// Elements of `k` that come together in a part: a turn of all warps.
 const TURN: u64 = (native::STEP * WARPS) as u64;
+/// Workgroups that a unit has at once, instructions of a workgroup along rows, and parts of `k` at most.
+const AT_ONCE: u64 = 2;
+const DOWN: [u32; 3] = [4, 2, 1];
+const MOST_PARTS: u64 = 16;
 /// Turns that a workgroup has under way at most.
 const MOST_STAGES: u32 = 4;
 
@@ -54,11 +58,18 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<NarrowTiles> {
     }
     let units = u64::from(target.compute_units.max(1));
     let across = sides.n_vectors.div_ceil(VECTORS).next_power_of_two();
-    let groups = |down: u32| p.batch * sides.n_lanes.div_ceil((down * native::ROWS).into());
-    // More rows read vectors less often, but there must be enough workgroups.
-    let down = if groups(2) * 10 >= 9 * units { 2 } else { 1 };
-    let wanted = if groups(down) >= units { 1 } else { (2 * units).div_ceil(groups(down)).min(p.k / (2 * TURN)).clamp(1, 16) };
-    Some(NarrowTiles { down, across, parts: Parts::of(p.k, wanted, TURN) })
+    let ways = DOWN.map(|down| {
+        let groups = p.batch * sides.n_lanes.div_ceil((down * native::ROWS).into());
+        // As many parts as all workgroups have room for at once.
+        let wanted = (AT_ONCE * units / groups.max(1)).min(p.k / (2 * TURN)).clamp(1, MOST_PARTS);
+        let parts = Parts::of(p.k, wanted, TURN);
+        // Rows, some of them beyond the end, and vectors are read by each workgroup; too few workgroups leave units idle.
+        let read = groups as f64 * f64::from(down * native::ROWS + across * VECTORS);
+        let busy = ((groups * parts.count) as f64 / units as f64).min(1.0);
+        (NarrowTiles { down, across, parts }, read / busy)
+    });
+    let least = ways.into_iter().min_by(|x, y| x.1.total_cmp(&y.1));
+    least.map(|(tiles, _)| tiles)
 }
 
 /// The launch of the product; the second step of several parts is the caller's. `None` if operands are not in memory after all.
@@ -88,7 +99,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: N
         let stages = (2..=most.stages).rev();
         stages.map(|stages| Narrow { stages, ..most }).find(|inner| inner.shared_bytes() as usize <= room)
     };
-    let Some(inner) = fits(target.shared_bytes / 2).or_else(|| fits(target.shared_bytes)) else { return Ok(None) };
+    let Some(inner) = fits(target.shared_bytes / AT_ONCE as usize).or_else(|| fits(target.shared_bytes)) else { return Ok(None) };
     let [rows, columns] = inner.size();
     let tiles = sides.n_lanes.div_ceil(rows.into());
     let groups = Groups::new(tiles * p.batch * parts.count, target)?;

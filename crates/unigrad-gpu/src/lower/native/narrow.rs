@@ -13,8 +13,9 @@ pub(in crate::lower) const ROWS: u32 = 16;
 pub(in crate::lower) const VECTORS: u32 = 8;
 /// Warps of a workgroup.
 pub(in crate::lower) const WARPS: u32 = 4;
-/// Elements along `k` of a warp's turn.
-pub(in crate::lower) const STEP: u32 = 128;
+
+/// Elements along `k` of a warp's turn. Longer ones leave room for fewer turns at once.
+pub(in crate::lower) const STEP: u32 = 64;
 
 /// Whether a target has these instructions.
 pub(in crate::lower) fn available(target: &Target) -> bool {
