@@ -122,15 +122,15 @@ fn update(report: &Report<'_>) -> Result<()> {
 
 /// Times steps with one wait at the end, beside a wait after each.
 fn steps(report: &Report<'_>, name: &str, mut step: impl FnMut() -> nn::Result<()>) -> Result<()> {
-    let mut longest = 0f64;
+    let mut last = 0f64;
     for _ in 0..10 {
         let begin = Instant::now();
         step()?;
         settle()?;
-        longest = begin.elapsed().as_secs_f64();
+        last = begin.elapsed().as_secs_f64();
     }
     // Fewer steps where they are long, as on a CPU.
-    let n = ((SECONDS / longest.max(1e-9)) as usize).clamp(5, STEPS);
+    let n = ((SECONDS / last.max(1e-9)) as usize).clamp(5, STEPS);
     let (mut once, mut each, mut host) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let begin = Instant::now();

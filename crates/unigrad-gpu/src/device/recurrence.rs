@@ -142,6 +142,9 @@ fn meet(a: &Range, b: &Range) -> bool {
 
 /// Whether a kernel can be a step's at all, so that it is kept with its program.
 pub(super) fn can_be_step(kernel: &Kernel, target: &Target) -> bool {
+    if target.clusters() == 0 {
+        return false;
+    }
     match kernel {
         Kernel::Contract(contract) => {
             contract.m.iter().map(|dim| dim.size).product::<usize>() <= crate::lower::most_recurrent_rows(target) as usize

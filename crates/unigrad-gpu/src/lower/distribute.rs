@@ -188,3 +188,14 @@ pub(crate) fn mul_const_add(b: &mut Builder, a: Value, by: i64, c: Value) -> Val
 pub(crate) fn div_rem(b: &mut Builder, a: Value, by: Value) -> (Value, Value) {
     (b.binary(BinaryOp::IDiv, a, by), b.binary(BinaryOp::Rem, a, by))
 }
+
+/// The sum of what `parts` shares of threads have left at `at` and as far apart each, in order.
+pub(crate) fn sum_of_parts(b: &mut Builder, place: Place, at: Value, (parts, apart): (u32, u32)) -> Value {
+    let mut sum = b.load(place, at);
+    for part in 1..parts {
+        let from = b.add_const(at, i64::from(part * apart));
+        let other = b.load(place, from);
+        sum = b.add(sum, other);
+    }
+    sum
+}

@@ -18,6 +18,7 @@ use self::{
 use super::{
     ProgramLaunch, Signature,
     contract::axes,
+    distribute::sum_of_parts,
     native::resident::{self, Factors, Resident},
     region::{Ahead, Body, Ending, unravel},
 };
@@ -455,12 +456,7 @@ fn multiply(
         }
         b.raw(product.multiply(number, [tile_row, step], [rows, sums]));
         let sum = |b: &mut Builder, at: Value| {
-            let mut sum = b.load(sums, at);
-            for part in 1..product.parts {
-                let from = b.add_const(at, i64::from(part * resident::ROWS * own));
-                let other = b.load(sums, from);
-                sum = b.add(sum, other);
-            }
+            let sum = sum_of_parts(b, sums, at, (product.parts, resident::ROWS * own));
             b.cast(sum, contract.c.dtype)
         };
         match (sink, early) {

@@ -5,6 +5,7 @@
 //! Always: every element of the matrix is read once; sums are added in an order that sizes alone decide. Both sides run along `k`, in aligned
 //! runs of 8; others go another way.
 
+use super::super::distribute::sum_of_parts;
 use super::super::native::narrow::{self as native, Narrow, VECTORS, WARPS};
 use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, split};
@@ -123,12 +124,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: N
             let last = b.u32(sides.n_lanes as u32);
             let inside = b.lt(row, last);
             b.when(inside, |b| {
-                let mut sum = b.load(shared, at);
-                for warp in 1..WARPS {
-                    let from = b.add_const(at, i64::from(warp * rows * columns));
-                    let other = b.load(shared, from);
-                    sum = b.add(sum, other);
-                }
+                let sum = sum_of_parts(b, shared, at, (WARPS, rows * columns));
                 let (row, col) = if sides.columns { (vector, row) } else { (row, vector) };
                 sink.put(b, &base, row, col, &[sum]);
             });

@@ -111,6 +111,14 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// The epilogue, with what it knows of points.
+    pub(super) fn epilogue<'s, 'b>(&'s self, base: &'b Base) -> Option<(&'s Epilogue<'a>, &'b [Value])> {
+        match (self, base) {
+            (Sink::Epilogue(e), Base::Axes(first)) => Some((e, first)),
+            (Sink::Memory(_), _) | (Sink::Epilogue(_), Base::Offset(_)) => None,
+        }
+    }
+
     /// Whether what happens to a sum is more than a store.
     pub(super) fn is_epilogue(&self) -> bool {
         matches!(self, Sink::Epilogue(_))
@@ -147,16 +155,6 @@ impl<'a> Sink<'a> {
             }
             // INVARIANT: a base comes from the same sink's `base`.
             (Sink::Memory(_), Base::Axes(_)) | (Sink::Epilogue(_), Base::Offset(_)) => {}
-        }
-    }
-}
-
-impl<'a> Sink<'a> {
-    /// The epilogue, with what it knows of points.
-    pub(super) fn epilogue<'s, 'b>(&'s self, base: &'b Base) -> Option<(&'s Epilogue<'a>, &'b [Value])> {
-        match (self, base) {
-            (Sink::Epilogue(e), Base::Axes(first)) => Some((e, first)),
-            (Sink::Memory(_), _) | (Sink::Epilogue(_), Base::Offset(_)) => None,
         }
     }
 }

@@ -31,20 +31,24 @@ pub(super) fn are_apart(steps: &[Repeated<'_>], parts: &[Part<'_>], args: &[Vec<
         }
     }
     // Pieces of memory that do not touch each other.
-    while let Some(one) = accesses.pop() {
+    pieces(accesses, |a, b| a.moving.meets(&b.moving, times)).iter().all(|piece| is_apart(piece, rows, times))
+}
+
+/// Accesses in groups: those that meet, directly or by a chain of others.
+fn pieces(mut rest: Vec<Access>, meet: impl Fn(&Access, &Access) -> bool) -> Vec<Vec<Access>> {
+    let mut pieces = Vec::new();
+    while let Some(one) = rest.pop() {
         let mut piece = vec![one];
         let mut at = 0;
         while let Some(member) = piece.get(at).copied() {
-            let (meeting, others) = accesses.into_iter().partition(|other: &Access| other.moving.meets(&member.moving, times));
-            accesses = others;
-            piece.extend::<Vec<Access>>(meeting);
+            let (meeting, others): (Vec<Access>, Vec<Access>) = rest.into_iter().partition(|other| meet(&member, other));
+            rest = others;
+            piece.extend(meeting);
             at += 1;
         }
-        if !is_apart(&piece, rows, times) {
-            return false;
-        }
+        pieces.push(piece);
     }
-    true
+    pieces
 }
 
 fn is_apart(piece: &[Access], rows: u32, times: usize) -> bool {
@@ -87,25 +91,13 @@ fn are_steps_apart(piece: &[Access], rows: u32) -> bool {
     }
     // From one access's beginning to another's, in the memory of a step that begins with the first.
     let from = |a: &Access, b: &Access| (b.first - a.first).rem_euclid(step);
-    let mut rest: Vec<&Access> = piece.iter().collect();
-    while let Some(one) = rest.pop() {
-        let mut group = vec![one];
-        let mut at = 0;
-        while let Some(member) = group.get(at).copied() {
-            let (meeting, others) =
-                rest.into_iter().partition(|other| from(member, other) < len(member) || from(other, member) < len(other));
-            rest = others;
-            group.extend::<Vec<&Access>>(meeting);
-            at += 1;
-        }
-        let is_first = |low: &&Access| {
+    let is_apart = |group: &Vec<Access>| {
+        let is_first = |low: &Access| {
             group.iter().all(|access| access.by_row == low.by_row && from(low, access).saturating_add(access.bytes) <= low.by_row)
         };
-        if !group.iter().any(is_first) {
-            return false;
-        }
-    }
-    true
+        group.iter().any(is_first)
+    };
+    pieces(piece.to_vec(), |a, b| from(a, b) < len(a) || from(b, a) < len(b)).iter().all(is_apart)
 }
 
 fn of_product(
