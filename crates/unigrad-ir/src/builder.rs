@@ -401,10 +401,17 @@ impl Builder {
         values[values.len() - 1]
     }
 
-    /// Conversion; nothing if the type is the same. Constants fold.
+    /// Conversion; nothing if the type is the same, or if a half that was made an `F32` becomes what it was. Constants fold.
     pub fn cast(&mut self, a: Value, dtype: DType) -> Value {
         if self.dtype(a) == dtype {
             return a;
+        }
+        if let Op::Cast(half) = self.program.insts[a.0 as usize].op
+            && self.dtype(a) == DType::F32
+            && self.ty(half) == Type::Scalar(dtype)
+            && matches!(dtype, DType::F16 | DType::BF16)
+        {
+            return half;
         }
         match self.as_constant(a) {
             Some(literal) if literal.dtype().is_int() => self.constant(literal.cast(dtype)),

@@ -235,7 +235,10 @@ fn products_on(device: &Device) -> bool {
     let (one_in, largest) = if device.info().software { (7, 200_000) } else { (1, usize::MAX) };
     let (mut right, mut number) = (true, 0);
     // One, few and many rows; columns and sums below, at and above tiles, in whole blocks of q4_0 along the last axis of the weight.
-    for [m, n, k] in [[1, 64, 64], [1, 33, 96], [3, 96, 32], [9, 32, 64], [17, 65, 160], [70, 129, 64], [33, 320, 352]] {
+    // Then those of native loops: instructions of warps and of warpgroups, runs of 8 that fill tiles and do not, parts of `k`, operands made first.
+    let few = [[1, 64, 64], [1, 33, 96], [3, 96, 32], [9, 32, 64], [17, 65, 160], [70, 129, 64], [33, 320, 352]];
+    let native = [[20, 264, 96], [24, 128, 4096], [50, 136, 200], [64, 256, 576], [200, 320, 1088], [1032, 72, 160], [72, 1032, 160]];
+    for [m, n, k] in few.into_iter().chain(native) {
         for (name, decode) in OPERANDS {
             for turned in [false, true] {
                 let shape = if turned { [n, k] } else { [k, n] };

@@ -32,14 +32,15 @@ mod windows;
 mod zeros;
 
 use super::{Lowered, Unsupported};
+use asynchronous::AsyncTiles;
 pub(crate) use convolve::{Places as ConvolutionPlaces, convolutions};
 pub(crate) use inside::Factor;
 pub(crate) use library::{Places, library};
-use problem::Problem;
+use problem::{Operand, Problem};
 pub(super) use sink::axes;
 use tile::{Parts, Shape};
 use unigrad_ir::Target;
-use unigrad_kernel::Contract;
+use unigrad_kernel::{Contract, Region};
 
 /// Lowers a contraction.
 pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Unsupported> {
@@ -76,7 +77,7 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
 
 /// A loop in the dialect's own words.
 enum Loop {
-    Halves(asynchronous::AsyncTiles),
+    Halves(AsyncTiles),
     Single(tf32::Tf32Tiles),
 }
 
@@ -85,23 +86,30 @@ impl Loop {
         let halves = asynchronous::plan(p, is_plain, target).map(Loop::Halves);
         halves.or_else(|| tf32::plan(p, target).map(Loop::Single))
     }
+
+    /// Whether threads make the elements of an operand where they are read.
+    fn makes(&self, p: &Problem, operand: &Operand, prologue: &Region) -> bool {
+        let other_lanes = if operand.arg == p.a.arg { p.n } else { p.m };
+        match self {
+            Loop::Halves(_) => AsyncTiles::makes(operand, prologue, other_lanes),
+            Loop::Single(_) => false,
+        }
+    }
 }
 
-/// The product by a loop in the dialect's own words, if one suits it. That copies operands as they lie: what a prologue makes is made first.
+/// The product by a loop in the dialect's own words, if one suits it. What prologues make is made where it is read, or first, in scratch memory: see
+/// [`Loop::makes`].
 fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<Option<Lowered>, Unsupported> {
     let is_plain = contract.epilogue.is_none();
-    let (before, stored);
-    let (before, p) = if p.a.is_made || p.b.is_made {
-        let mut as_if = p.clone();
-        (as_if.a.is_made, as_if.b.is_made) = (false, false);
-        if Loop::plan(&as_if, is_plain, target).is_none() {
-            return Ok(None);
-        }
-        (before, stored) = source::store(contract, p, target)?;
-        (before, &stored)
-    } else {
-        (Lowered::default(), p)
-    };
+    let mut as_if = p.clone();
+    for operand in [&mut as_if.a, &mut as_if.b] {
+        operand.made = None;
+    }
+    let Some(plan) = Loop::plan(&as_if, is_plain, target) else { return Ok(None) };
+    let prologue = |operand: &Operand| contract.prologues.get(operand.arg).and_then(Option::as_deref);
+    let is_stored = [&p.a, &p.b].map(|operand| prologue(operand).is_some_and(|prologue| !plan.makes(p, operand, prologue)));
+    let (before, stored) = source::store_some(contract, p, target, is_stored)?;
+    let p = &stored;
     let (product, parts) = match Loop::plan(p, is_plain, target) {
         Some(Loop::Halves(plan)) => (asynchronous::product(contract, p, target, plan)?, plan.parts),
         Some(Loop::Single(plan)) => (tf32::product(contract, p, target, plan)?, plan.parts),

@@ -6,8 +6,11 @@
 use super::super::Unsupported;
 use smallvec::SmallVec;
 use unigrad_ir::{Builder, Target, Value};
-use unigrad_kernel::{Contract, InstOp, merge_dims};
+use unigrad_kernel::{Contract, InstOp, Region, merge_dims};
 use unigrad_scalar::{BinaryOp, DType};
+
+/// Neighbours that a prologue makes together at most: 16 bytes of a half type.
+const MADE_TOGETHER: u64 = 8;
 
 /// A dimension: size and elements from one index to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,8 +105,8 @@ pub(super) struct Operand {
     pub(super) k: Dims,
     /// `U32`, or `I64` for more elements than that counts.
     pub(super) index: DType,
-    /// Whether a prologue makes its elements, one by one.
-    pub(super) is_made: bool,
+    /// Where a prologue makes its elements: how many neighbours it makes together at most, a power of two.
+    pub(super) made: Option<u64>,
     /// The scratch buffer that holds it, if an earlier step made it.
     pub(super) scratch: Option<usize>,
 }
@@ -144,7 +147,7 @@ impl Operand {
             Along::Lanes => (&self.lanes, &self.k),
             Along::K => (&self.k, &self.lanes),
         };
-        !self.is_made
+        self.made.is_none_or(|run| run.is_multiple_of(by))
             && self.offset.unsigned_abs().is_multiple_of(by)
             && self.batch.multiple_of(by)
             && other.multiple_of(by)
@@ -206,7 +209,7 @@ impl Problem {
             lanes: Dims::new(contract.m.iter().map(|d| (d.size, d.a))),
             k: Dims::new(contract.k.iter().map(|d| (d.size, d.a))),
             index: index_dtype(contract.a.len),
-            is_made: contract.prologues[0].is_some(),
+            made: contract.prologues[0].as_deref().map(made_together),
             scratch: None,
         };
         let b = Operand {
@@ -217,7 +220,7 @@ impl Problem {
             lanes: Dims::new(contract.n.iter().map(|d| (d.size, d.b))),
             k: Dims::new(contract.k.iter().map(|d| (d.size, d.b))),
             index: index_dtype(contract.b.len),
-            is_made: contract.prologues[1].is_some(),
+            made: contract.prologues[1].as_deref().map(made_together),
             scratch: None,
         };
         let tf32 = contract.tf32 && a.dtype == DType::F32 && b.dtype == DType::F32 && compute == DType::F32;
@@ -229,6 +232,12 @@ impl Problem {
     pub(super) fn swapped(self) -> Problem {
         Problem { m: self.n, n: self.m, a: self.b, b: self.a, swap: !self.swap, ..self }
     }
+}
+
+/// How many neighbours of an operand a prologue makes together.
+fn made_together(prologue: &Region) -> u64 {
+    let last = prologue.axes.iter().rfind(|size| **size > 1).map_or(1, |size| *size as u64);
+    MADE_TOGETHER.min(1 << last.trailing_zeros().min(MADE_TOGETHER.ilog2()))
 }
 
 /// `U32` where it counts all elements (sums of strides may wrap on the way), else `I64`.

@@ -1,7 +1,7 @@
 //! Where an operand's elements come from: the kernel's buffer, scratch memory that an earlier step filled, or a map that makes them.
 //!
-//! In: an element's number in the operand. Out: its value in the operand's dtype.
-//! Always: templates that move elements one by one (tile, fragment, skinny) take any source. Those that copy memory in a dialect's own words take
+//! In: an element's number in the operand. Out: its value in the operand's dtype, or those of its neighbours.
+//! Always: templates whose loads are in the IR (tile, fragment, skinny) take any source. Those that copy memory in a dialect's own words take
 //! the first two: for them [`store`] makes the operand in scratch memory first, which large products are worth.
 
 use super::super::{Lowered, ProgramArg, Signature, Unsupported, region};
@@ -45,31 +45,44 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// `v` neighbours from an element on; `v` is 1 for what is made.
+    /// `v` neighbours from an element on, in an aligned run ([`Operand::aligned`]).
     pub(super) fn load(&self, b: &mut Builder, at: Value, v: u8) -> Value {
         match self {
             Source::Memory(place) => b.load_vector(*place, at, v),
-            Source::Made(body) => body.element(b, at),
+            Source::Made(body) => body.elements(b, at, v),
         }
     }
 }
 
 /// The steps that make operands in scratch memory, from buffer 1 on (buffer 0 is for partial sums), and the problem that reads them there.
 pub(super) fn store(contract: &Contract, problem: &Problem, target: &Target) -> Result<(Lowered, Problem), Unsupported> {
-    store_but(contract, problem, target, None)
+    store_some(contract, problem, target, [true; 2])
 }
 
-/// The same, but for one operand, which is left as it is.
+/// The same, but for one argument of the kernel, which is left as it is.
 pub(super) fn store_but(
     contract: &Contract,
     problem: &Problem,
     target: &Target,
     left: Option<usize>,
 ) -> Result<(Lowered, Problem), Unsupported> {
+    store_some(contract, problem, target, [&problem.a, &problem.b].map(|operand| left != Some(operand.arg)))
+}
+
+/// The same for `a`, for `b`, or for both, as far as a prologue makes them; no steps and no buffers if none does.
+pub(super) fn store_some(
+    contract: &Contract,
+    problem: &Problem,
+    target: &Target,
+    stored: [bool; 2],
+) -> Result<(Lowered, Problem), Unsupported> {
     let mut problem = problem.clone();
-    let mut lowered = Lowered { steps: Vec::new(), scratch: vec![0] };
-    for operand in [&mut problem.a, &mut problem.b] {
-        let Some(region) = contract.prologues[operand.arg].as_ref().filter(|_| left != Some(operand.arg)) else { continue };
+    let mut lowered = Lowered::default();
+    for (operand, is_stored) in [&mut problem.a, &mut problem.b].into_iter().zip(stored) {
+        let Some(region) = contract.prologues[operand.arg].as_ref().filter(|_| is_stored) else { continue };
+        if lowered.scratch.is_empty() {
+            lowered.scratch.push(0);
+        }
         let args = contract.prologue_args(operand.arg);
         let at = lowered.scratch.len();
         let len = if operand.arg == 0 { contract.a.len } else { contract.b.len };
@@ -97,7 +110,7 @@ pub(super) fn store_but(
             lowered.steps.push(step);
         }
         lowered.scratch.extend(made.scratch);
-        (operand.is_made, operand.scratch) = (false, Some(at));
+        (operand.made, operand.scratch) = (None, Some(at));
     }
     Ok((lowered, problem))
 }

@@ -66,7 +66,7 @@ fn way(operand: &Operand) -> (bool, bool) {
 pub(super) fn plan(p: &Problem, target: &Target) -> Option<Tf32Tiles> {
     let is_wanted = p.tf32 && native::available(target) && p.k >= LEAST_K && p.m * p.n >= LEAST_POINTS;
     // Offsets are counted by 32 bits.
-    let is_short = [&p.a, &p.b].iter().all(|operand| operand.index == DType::U32 && !operand.is_made);
+    let is_short = [&p.a, &p.b].iter().all(|operand| operand.index == DType::U32);
     if !is_wanted || !is_short {
         return None;
     }

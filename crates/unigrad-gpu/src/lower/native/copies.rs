@@ -5,7 +5,7 @@
 //! that eight lines' equal pieces lie in different banks. What lies beyond the operands is zero.
 
 use std::fmt::Write;
-use unigrad_ir::{Dialect, Target};
+use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 use unigrad_scalar::DType;
 
 /// Elements of `k` in a stage: 128 bytes of a half type.
@@ -28,6 +28,8 @@ pub(super) fn architecture(target: &Target) -> Option<u32> {
 pub(in crate::lower) struct Operand {
     /// Whether neighbours along `k` are neighbours in memory; else neighbouring lanes are.
     pub(in crate::lower) k_major: bool,
+    /// Whether its elements are not copied: the threads make them, and put them into the stage ([`Loop::put`]).
+    pub(in crate::lower) made: bool,
     /// Lanes of a tile: rows of `a`, columns of `b`; a multiple of 64.
     pub(in crate::lower) tile: u32,
     /// Lanes there are.
@@ -55,6 +57,32 @@ fn offset(dims: &Dims, x: &str) -> String {
         below *= size;
     }
     text
+}
+
+/// What a loop is made of, as C: one text for the whole of it, or statements between which the threads make elements.
+pub(super) struct Pieces {
+    /// Declarations, which the others need.
+    pub(super) setup: String,
+    /// Of a stage: before the next copies are begun, and after.
+    pub(super) before: String,
+    pub(super) after: String,
+    /// After the last stage.
+    pub(super) end: String,
+    /// Stages whose copies are under way at once.
+    pub(super) ahead: u32,
+}
+
+/// A loop as statements, for operands whose elements the threads make: `setup`; then for each of the first `ahead` stages `copy`, the elements, which are
+/// [`put`](Loop::put), and `commit`; then for each stage `before`, `copy` and the elements of the stage that is `ahead` of it, if it is there, `commit`,
+/// `after`, and the elements are put; then `end`.
+pub(in crate::lower) struct Statements {
+    pub(in crate::lower) setup: Raw,
+    pub(in crate::lower) copy: Raw,
+    pub(in crate::lower) commit: Raw,
+    pub(in crate::lower) before: Raw,
+    pub(in crate::lower) after: Raw,
+    pub(in crate::lower) end: Raw,
+    pub(in crate::lower) ahead: u32,
 }
 
 /// Sizes of the loop.
@@ -92,7 +120,7 @@ impl Loop {
     }
 
     /// Stages that are multiplied.
-    pub(super) fn n_stages(&self) -> u64 {
+    pub(in crate::lower) fn n_stages(&self) -> u64 {
         self.part.min(self.k).div_ceil(BK.into())
     }
 
@@ -109,20 +137,22 @@ impl Loop {
 "#
     }
 
-    /// Declares `tid`, `smem` (the stages' address) and `copy()`, which begins the next stage's copies. For places and values see `statement`.
+    /// Declares `tid`, `smem` (the stages' address) and `copy()`, which begins the next stage's copies; `made_to` is that stage then. For places and values
+    /// see `statement`.
     pub(super) fn setup(&self) -> String {
         let a = self.a.setup("a", "{p0}", "{v0}", "{v2}", 0);
         let b = self.b.setup("b", "{p1}", "{v1}", "{v3}", self.b_at());
         let (copy_a, copy_b) = (self.a.copy("a", self.k), self.b.copy("b", self.k));
         let stage = self.stage_bytes();
+        let (declare, keep) = if self.a.made || self.b.made { (", made_to = 0", "    made_to = to;\n") } else { ("", "") };
         format!(
             r#"  const unsigned tid = threadIdx.x;
   const unsigned smem = ((unsigned)__cvta_generic_to_shared({{p2}}) + 1023u) & ~1023u;
 {a}
 {b}
-  unsigned k_next = {{v4}}, to = 0;
+  unsigned k_next = {{v4}}, to = 0{declare};
   auto copy = [&]() {{{{
-{copy_a}
+{keep}{copy_a}
 {copy_b}
     k_next += {BK}u; to += {stage}u; if (to == {all}u) to = 0;
   }}}};
@@ -130,9 +160,83 @@ impl Loop {
             all = stage * self.stages
         )
     }
+
+    /// The whole loop as one text.
+    pub(super) fn whole(&self, pieces: &Pieces) -> String {
+        let Pieces { setup, before, after, end, ahead } = pieces;
+        let n_stages = self.n_stages();
+        format!(
+            r#"{{{{
+{setup}  #pragma unroll
+  for (int s = 0; s < {ahead}; ++s) {{{{
+    if (s < {n_stages}) copy();
+    {COMMIT}
+  }}}}
+  #pragma unroll 1
+  for (int tile = 0; tile < {n_stages}; ++tile) {{{{
+{before}    if (tile + {ahead} < {n_stages}) copy();
+    {COMMIT}
+{after}  }}}}
+{end}}}}}"#
+        )
+    }
+
+    /// The loop as statements, with the same values and places for each, and preludes.
+    pub(super) fn statements(&self, pieces: Pieces, preludes: &[String], values: [Value; 5], places: [Place; 4]) -> Statements {
+        let raw = |text: String| Raw {
+            texts: vec![(Dialect::Cuda, text)],
+            preludes: preludes.iter().map(|prelude| (Dialect::Cuda, prelude.clone())).collect(),
+            values: values.to_vec(),
+            places: places.to_vec(),
+        };
+        Statements {
+            setup: raw(pieces.setup),
+            copy: raw("copy();".to_owned()),
+            commit: raw(COMMIT.to_owned()),
+            before: raw(pieces.before),
+            after: raw(pieces.after),
+            end: raw(pieces.end),
+            ahead: pieces.ahead,
+        }
+    }
+
+    /// A statement that puts the elements of a thread, vectors of 8 by [`Operand::spread`] in their order, into the stage of the last `copy`.
+    pub(in crate::lower) fn put(&self, a: bool, made: Place) -> Raw {
+        let (name, operand) = if a { ("a", &self.a) } else { ("b", &self.b) };
+        let text = format!(
+            "#pragma unroll\nfor (int i = 0; i < {copies}; ++i) {{{{\n  const uint4 line = *(const uint4*)({{p0}} + i);\n  \
+             asm volatile(\"st.shared.v4.u32 [%0], {{{{%1, %2, %3, %4}}}};\" :: \"r\"({name}_to + made_to + i * {step}u), \"r\"(line.x), \"r\"(line.y), \"r\"(line.z), \"r\"(line.w) : \"memory\");\n}}}}",
+            copies = operand.copies(),
+            step = operand.copy_step(),
+        );
+        Raw { texts: vec![(Dialect::Cuda, text)], preludes: Vec::new(), values: Vec::new(), places: vec![made] }
+    }
+}
+
+/// Ends a group of copies.
+const COMMIT: &str = "asm volatile(\"cp.async.commit_group;\" ::: \"memory\");";
+
+/// Where in a stage a thread's 16-byte pieces are: the first lane and `k`, which are `fast` times the thread's number modulo `across` along the direction in
+/// which the operand runs, and its number divided by `across` along the other; from piece to piece, `step` along that one.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::lower) struct Spread {
+    pub(in crate::lower) copies: u32,
+    pub(in crate::lower) across: u32,
+    pub(in crate::lower) step: u32,
 }
 
 impl Operand {
+    /// Where the pieces of a thread are.
+    pub(in crate::lower) fn spread(&self) -> Spread {
+        let across = if self.k_major { BK / 8 } else { self.tile / 8 };
+        Spread { copies: self.copies(), across, step: THREADS / across }
+    }
+
+    /// Bytes of a stage from piece to piece of a thread.
+    fn copy_step(&self) -> u32 {
+        self.spread().step * 128
+    }
+
     /// Bytes between blocks of 64 lanes, where lanes are neighbours in memory.
     pub(super) fn lanes_step(&self) -> u32 {
         if self.k_major { 16 } else { 64 * BK * 2 }
@@ -160,14 +264,19 @@ impl Operand {
 
     /// Addresses that stay the same.
     fn setup(&self, name: &str, place: &str, first: &str, base: &str, at: u32) -> String {
+        let Spread { copies, across, step } = self.spread();
         if self.k_major {
             // Eight threads copy the 128 bytes of one lane.
-            let copies = self.copies();
-            let lane = format!("({first} + {name}_lane + {}u * i)", THREADS / 8);
+            let to = format!(
+                "  const unsigned {name}_chunk = tid % {across}u, {name}_lane = tid / {across}u;\n  \
+                 const unsigned {name}_to = smem + {at}u + {name}_lane * 128u + (({name}_chunk ^ ({name}_lane & 7u)) << 4);"
+            );
+            if self.made {
+                return to;
+            }
+            let lane = format!("({first} + {name}_lane + {step}u * i)");
             format!(
-                "  const unsigned {name}_chunk = tid & 7u, {name}_lane = tid >> 3;\n  \
-                 const unsigned {name}_to = smem + {at}u + {name}_lane * 128u + (({name}_chunk ^ ({name}_lane & 7u)) << 4);\n  \
-                 const char* {name}_from[{copies}]; bool {name}_there[{copies}];\n  #pragma unroll\n  for (unsigned i = 0; i < {copies}u; ++i) {{{{\n    \
+                "{to}\n  const char* {name}_from[{copies}]; bool {name}_there[{copies}];\n  #pragma unroll\n  for (unsigned i = 0; i < {copies}u; ++i) {{{{\n    \
                  {name}_there[i] = {lane} < {lanes}u;\n    \
                  const unsigned x = {name}_there[i] ? {lane} : 0u;\n    \
                  {name}_from[i] = (const char*){place} + (long long){base} * 2ll + {offset};\n  }}}}",
@@ -176,14 +285,18 @@ impl Operand {
             )
         } else {
             // The threads of a row of `k` copy neighbouring lanes.
-            let across = self.tile / 8;
-            format!(
+            let to = format!(
                 "  const unsigned {name}_lane = tid % {across}u * 8u, {name}_k = tid / {across}u;\n  \
-                 const unsigned {name}_to = smem + {at}u + ({name}_lane >> 6) * {block}u + {name}_k * 128u + (((({name}_lane >> 3) & 7u) ^ ({name}_k & 7u)) << 4);\n  \
-                 const bool {name}_there = {first} + {name}_lane < {lanes}u;\n  \
+                 const unsigned {name}_to = smem + {at}u + ({name}_lane >> 6) * {block}u + {name}_k * 128u + (((({name}_lane >> 3) & 7u) ^ ({name}_k & 7u)) << 4);",
+                block = 64 * BK * 2,
+            );
+            if self.made {
+                return to;
+            }
+            format!(
+                "{to}\n  const bool {name}_there = {first} + {name}_lane < {lanes}u;\n  \
                  const unsigned {name}_x = {name}_there ? {first} + {name}_lane : 0u;\n  \
                  const char* {name}_from = (const char*){place} + (long long){base} * 2ll + {offset};",
-                block = 64 * BK * 2,
                 lanes = self.lanes,
                 offset = offset(&self.dims, &format!("{name}_x")),
             )
@@ -192,10 +305,12 @@ impl Operand {
 
     /// Copies the stage that begins at `k_next` to `to`.
     fn copy(&self, name: &str, k: u64) -> String {
-        let copies = self.copies();
+        if self.made {
+            return String::new();
+        }
+        let (copies, step) = (self.copies(), self.copy_step());
         if self.k_major {
             // A piece is a run of 8: sizes of the innermost dimension are multiples of it.
-            let step = THREADS / 8 * 128;
             let ahead = offset(&self.k, "k");
             return format!(
                 "    {{{{ const unsigned k = k_next + {name}_chunk * 8u; const bool there = k < {k}u; const long long ahead = there ? {ahead} : 0ll;\n    \
@@ -203,8 +318,7 @@ impl Operand {
                  for (int i = 0; i < {copies}; ++i) ug_copy16({name}_to + to + i * {step}u, {name}_from[i] + ahead, there && {name}_there[i]); }}}}"
             );
         }
-        let rows = THREADS / (self.tile / 8);
-        let step = rows * 128;
+        let rows = self.spread().step;
         match self.k_bytes() {
             Some(k_bytes) => format!(
                 "    {{{{ const char* at = {name}_from + {first} + (long long){name}_k * {k_bytes}ll;\n    #pragma unroll\n    \

@@ -4,7 +4,7 @@
 //! `t + stages - 1` are on their way; one barrier per stage. Registers of the instructions' operands:
 //! <https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-fragment-mma-16816-float>.
 
-use super::copies::{BK, Loop, Operand, architecture};
+use super::copies::{BK, Loop, Operand, Pieces, Statements, architecture};
 use std::fmt::Write;
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 
@@ -21,11 +21,16 @@ fn blocks(l: &Loop) -> (u32, u32, u32) {
 /// The loop as a statement; see [`super::wgmma::statement`].
 pub(in crate::lower) fn statement(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Raw {
     Raw {
-        texts: vec![(Dialect::Cuda, text(l))],
+        texts: vec![(Dialect::Cuda, l.whole(&pieces(l)))],
         preludes: vec![(Dialect::Cuda, Loop::copy_prelude().to_owned()), (Dialect::Cuda, prelude(l))],
         values: values.to_vec(),
         places: places.to_vec(),
     }
+}
+
+/// The loop as statements, for operands that the threads make.
+pub(in crate::lower) fn statements(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Statements {
+    l.statements(pieces(l), &[Loop::copy_prelude().to_owned(), prelude(l)], values, places)
 }
 
 fn prelude(l: &Loop) -> String {
@@ -64,35 +69,22 @@ fn address(o: &Operand, name: &str, warp_lane: &str, at: u32, lanes_first: bool)
     }
 }
 
-fn text(l: &Loop) -> String {
-    let (stages, n_stages, stage) = (l.stages, l.n_stages(), l.stage_bytes());
+fn pieces(l: &Loop) -> Pieces {
+    let (stages, stage) = (l.stages, l.stage_bytes());
     let ahead = stages - 1;
     let (across, rows, columns) = blocks(l);
     let (n_rows, n_columns) = (rows / 16, columns / 16);
     let load = |o: &Operand| if o.k_major { "ug_load" } else { "ug_load_turned" };
-    let mut addresses = address(&l.a, "a", "warp_row", 0, true);
-    addresses += &address(&l.b, "b", "warp_column", l.b_at(), false);
-    let mut zeros = String::new();
+    let mut setup = l.setup();
     // Writing to a string cannot fail.
-    let _ = write!(zeros, "  #pragma unroll\n  for (int i = 0; i < {}; ++i) {{p3}}[i] = 0.0f;", l.sums());
-    format!(
-        r#"{{{{
-{setup}  const unsigned lane = tid & 31u, warp = tid >> 5;
-  const unsigned warp_row = warp / {across}u * {rows}u, warp_column = warp % {across}u * {columns}u;
-{addresses}{zeros}
-  #pragma unroll
-  for (int s = 0; s < {ahead}; ++s) {{{{
-    if (s < {n_stages}) copy();
-    asm volatile("cp.async.commit_group;" ::: "memory");
-  }}}}
-  unsigned from = 0;
-  #pragma unroll 1
-  for (int tile = 0; tile < {n_stages}; ++tile) {{{{
-    asm volatile("cp.async.wait_group {pending};" ::: "memory");
-    __syncthreads();
-    if (tile + {ahead} < {n_stages}) copy();
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    #pragma unroll
+    let _ = writeln!(setup, "  const unsigned lane = tid & 31u, warp = tid >> 5;");
+    let _ = writeln!(setup, "  const unsigned warp_row = warp / {across}u * {rows}u, warp_column = warp % {across}u * {columns}u;");
+    setup += &address(&l.a, "a", "warp_row", 0, true);
+    setup += &address(&l.b, "b", "warp_column", l.b_at(), false);
+    let _ = writeln!(setup, "  #pragma unroll\n  for (int i = 0; i < {}; ++i) {{p3}}[i] = 0.0f;\n  unsigned from = 0;", l.sums());
+    let before = format!("    asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");\n    __syncthreads();\n", ahead - 1);
+    let after = format!(
+        r#"    #pragma unroll
     for (unsigned kk = 0; kk < {depth}u; ++kk) {{{{
       unsigned x[{n_rows}][4], y[{n_columns}][4];
       #pragma unroll
@@ -109,17 +101,14 @@ fn text(l: &Loop) -> String {
       }}}}
     }}}}
     from += {stage}u; if (from == {all}u) from = 0;
-  }}}}
-  asm volatile("cp.async.wait_all;" ::: "memory");
-  __syncthreads();
-}}}}"#,
-        setup = l.setup(),
-        pending = ahead - 1,
+"#,
         depth = BK / 16,
         all = stage * stages,
         load_a = load(&l.a),
         load_b = load(&l.b),
-    )
+    );
+    let end = "  asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n  __syncthreads();\n".to_owned();
+    Pieces { setup, before, after, end, ahead }
 }
 
 /// A statement that writes the sums to shared memory, row by row, `ld` elements apart.

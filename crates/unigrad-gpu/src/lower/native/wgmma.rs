@@ -4,7 +4,7 @@
 //! stage: it follows the wait for the copies of stage `t`, and the wait of all warpgroups for the multiplication of stage `t - 2`, whose memory
 //! the next copies overwrite. The instructions and their operands' layouts: <https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions>.
 
-use super::copies::{BK, Loop, architecture};
+use super::copies::{BK, Loop, Pieces, Statements, architecture};
 use std::fmt::Write;
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 
@@ -17,11 +17,16 @@ pub(in crate::lower) fn available(target: &Target) -> bool {
 /// batch item's first element of `a` and of `b`, the part's first `k`.
 pub(in crate::lower) fn statement(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Raw {
     Raw {
-        texts: vec![(Dialect::Cuda, text(l))],
+        texts: vec![(Dialect::Cuda, l.whole(&pieces(l)))],
         preludes: vec![(Dialect::Cuda, Loop::copy_prelude().to_owned()), (Dialect::Cuda, prelude(l))],
         values: values.to_vec(),
         places: places.to_vec(),
     }
+}
+
+/// The loop as statements, for operands that the threads make.
+pub(in crate::lower) fn statements(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Statements {
+    l.statements(pieces(l), &[Loop::copy_prelude().to_owned(), prelude(l)], values, places)
 }
 
 fn prelude(l: &Loop) -> String {
@@ -42,12 +47,12 @@ static __device__ __forceinline__ void ug_multiply(float* d, unsigned long long 
     )
 }
 
-fn text(l: &Loop) -> String {
-    let (stages, n_stages, stage) = (l.stages, l.n_stages(), l.stage_bytes());
+fn pieces(l: &Loop) -> Pieces {
+    let (stages, stage) = (l.stages, l.stage_bytes());
     let ahead = stages - 2;
     let mut multiplications = String::new();
     for kk in 0..BK / 16 {
-        let add = if kk == 0 { "tile != 0" } else { "1" };
+        let add = if kk == 0 { "started" } else { "1" };
         // Addresses in descriptors count 16 bytes. Writing to a string cannot fail.
         let _ = writeln!(
             multiplications,
@@ -56,41 +61,35 @@ fn text(l: &Loop) -> String {
             kk * l.b.k_step() / 16
         );
     }
-    format!(
-        r#"{{{{
-{setup}  const unsigned wg = __shfl_sync(0xffffffffu, tid >> 7, 0);
-  #pragma unroll
-  for (int s = 0; s < {ahead}; ++s) {{{{
-    if (s < {n_stages}) copy();
-    asm volatile("cp.async.commit_group;" ::: "memory");
-  }}}}
-  unsigned from = 0;
-  #pragma unroll 1
-  for (int tile = 0; tile < {n_stages}; ++tile) {{{{
-    asm volatile("cp.async.wait_group {pending};" ::: "memory");
+    let before = format!(
+        r#"    asm volatile("cp.async.wait_group {pending};" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     const unsigned long long da = ug_matrix(smem + from + wg * {half_tile}u, {a_lanes}u, 1024u);
     const unsigned long long db = ug_matrix(smem + from + {b_at}u, {b_lanes}u, 1024u);
-{multiplications}    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-    if (tile + {ahead} < {n_stages}) copy();
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-    from += {stage}u; if (from == {all}u) from = 0;
-  }}}}
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-  asm volatile("cp.async.wait_all;" ::: "memory");
-  __syncthreads();
-}}}}"#,
-        setup = l.setup(),
+{multiplications}    started = 1;
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+"#,
         pending = ahead - 1,
         half_tile = 64 * BK * 2,
         a_lanes = l.a.lanes_step(),
         b_at = l.b_at(),
         b_lanes = l.b.lanes_step(),
+    );
+    let after = format!(
+        r#"    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+    from += {stage}u; if (from == {all}u) from = 0;
+"#,
         all = stage * stages,
-    )
+    );
+    let end = r#"  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+"#;
+    let setup =
+        format!("{}  const unsigned wg = __shfl_sync(0xffffffffu, tid >> 7, 0);\n  unsigned from = 0; int started = 0;\n", l.setup());
+    Pieces { setup, before, after, end: end.to_owned(), ahead }
 }
 
 /// A statement that writes the sums to shared memory, row by row, `ld` elements apart: sum `4 * j + {0, 1}` is in columns

@@ -287,23 +287,28 @@ impl<'a> Body<'a> {
         Ok(body)
     }
 
-    /// The element of an operand ([`Body::of_operand`]) at a row-major position (`U32`, or 64 bits wide).
-    pub(crate) fn element(&self, b: &mut Builder, linear: Value) -> Value {
+    /// `v` neighbouring elements of an operand ([`Body::of_operand`]) from a row-major position (`U32`, or 64 bits wide) on, as a vector (a number for one). More
+    /// than one lie along the region's last axis that is longer than 1, and the position is a multiple of `v`.
+    pub(crate) fn elements(&self, b: &mut Builder, linear: Value, v: u8) -> Value {
         let linear = if b.dtype(linear).size() == 8 { b.cast(linear, DType::U64) } else { linear };
-        let axes = unravel(b, linear, &self.region.axes).into_iter().map(Lanes::all).collect();
+        let axes = unravel(b, linear, &self.region.axes);
         let mut memo = self.memo();
+        let along = self.region.axes.iter().rposition(|size| *size > 1);
         if self.region.axes.len() > 1 {
             memo.put_index(&dense(&self.region.axes), b.dtype(linear) == DType::U64, Lanes::all(linear));
         }
-        let point = Point { shape: Shape::ONE, along: None, axes, acc: None };
+        let point = Point::run(&axes, v.into(), along);
         self.evaluate(b, &point, &mut memo, |body, at| body.live[at] && !matches!(body.region.insts[at].op, InstOp::Store { .. }));
         let to = self.region.args.last().map_or(DType::F32, |arg| arg.dtype);
         let stored = self.region.only_stored().and_then(|value| Some((value, memo.get(value.index())?)));
-        match stored {
-            Some((value, held)) => ops::stored(b, held.at(0, 0), self.region.insts[value.index()].dtype, to),
-            // INVARIANT: `of_operand` lets only maps pass that store one value, and a map's values are all evaluated.
-            None => b.constant(Literal::zero(to)),
-        }
+        let all: SmallVec<[Value; 8]> = (0..v.into())
+            .map(|lane| match &stored {
+                Some((value, held)) => ops::stored(b, held.at(0, lane), self.region.insts[value.index()].dtype, to),
+                // INVARIANT: `of_operand` lets only maps pass that store one value, and a map's values are all evaluated.
+                None => b.constant(Literal::zero(to)),
+            })
+            .collect();
+        b.compose(&all)
     }
 
     /// Makes the uniform values, which every block from here on sees. Loads of what the launch writes wait: threads that are not the one that

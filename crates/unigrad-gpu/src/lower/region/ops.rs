@@ -1,7 +1,7 @@
 //! What an operation of a region is in the IR: the cases that the IR does not take (truth values as numbers, integers where the operation
 //! is for floats, narrowed `I64`) become others that mean the same.
 
-use super::range::{Range, common, held};
+use super::range::{Range, common, held, within};
 use unigrad_ir::{Builder, Value};
 use unigrad_kernel::Inst;
 use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Literal, ReduceOp, UnaryOp};
@@ -83,8 +83,19 @@ pub(super) fn binary(
             let z = b.binary(op, x, y);
             if op.is_comparison() { z } else { b.cast(z, to) }
         }
+        (_, BinaryOp::Shl | BinaryOp::Shr) if ranges[1].is_some_and(|by| within(by, (0, most_shift(b.dtype(x))))) => {
+            // Said so that a compiler sees it too, and leaves the case of shifts that are too long.
+            let most = b.int(b.dtype(y), most_shift(b.dtype(x)) as i64);
+            let y = if b.as_constant(y).is_some() { y } else { b.binary(BinaryOp::Min, y, most) };
+            b.binary(op, x, y)
+        }
         _ => b.binary(op, x, y),
     }
+}
+
+/// The longest shift that leaves a bit of this dtype.
+fn most_shift(dtype: DType) -> i128 {
+    8 * dtype.size() as i128 - 1
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "an operation without a rule here is like any other")]
