@@ -3,6 +3,7 @@
 
 use unigrad::prelude::*;
 use unigrad_device::{Config, Products};
+use unigrad_tensor::f16;
 
 /// Sides of results around those of tiles, which are powers of two from 16 to 256 (`native/tf32` in `unigrad-gpu`).
 const SIDES: [usize; 12] = [1, 5, 15, 16, 17, 32, 33, 64, 72, 127, 128, 260];
@@ -27,6 +28,8 @@ struct Case {
     sizes: [usize; 3],
     /// Whether operands lie transposed in memory.
     turned: [bool; 2],
+    /// Whether they are halves there, which are cast while they are read.
+    halves: [bool; 2],
     after: After,
 }
 
@@ -36,15 +39,19 @@ fn numbers(n: usize, seed: usize) -> Vec<f32> {
 
 /// Why a product is wrong; how far it is from what it is without roundings, as a share of what it may be.
 fn check(device: &Device, case: &Case) -> Result<f64, String> {
-    let Case { batch, sizes: [m, n, k], turned, after } = *case;
-    let (a, b, bias, gate) = (numbers(batch * m * k, 1), numbers(batch * k * n, 2), numbers(n, 3), numbers(batch * m * n, 4));
+    let Case { batch, sizes: [m, n, k], turned, halves, after } = *case;
+    let (mut a, mut b, bias, gate) = (numbers(batch * m * k, 1), numbers(batch * k * n, 2), numbers(n, 3), numbers(batch * m * n, 4));
+    for (numbers, _) in [&mut a, &mut b].into_iter().zip(halves).filter(|(_, is_half)| *is_half) {
+        numbers.iter_mut().for_each(|x| *x = f16::from_f32(*x).to_f32());
+    }
     let tensor = |values: &[f32], shape: [usize; 3]| Tensor::from_vec(values.to_vec(), shape, device);
-    let operand = |values: &[f32], [rows, columns]: [usize; 2], turned: bool| match turned {
-        true => tensor(values, [batch, columns, rows]).realize().map(|x| x.transpose(1, 2)),
-        false => tensor(values, [batch, rows, columns]).realize(),
+    let operand = |values: &[f32], [rows, columns]: [usize; 2], turned: bool, is_half: bool| {
+        let x = tensor(values, if turned { [batch, columns, rows] } else { [batch, rows, columns] });
+        let x = if is_half { x.cast(DType::F16).realize()?.cast(DType::F32) } else { x.realize()? };
+        Ok::<Tensor, unigrad::Error>(if turned { x.transpose(1, 2) } else { x })
     };
     let run = || -> unigrad::Result<Vec<Vec<f32>>> {
-        let y = operand(&a, [m, k], turned[0])?.matmul(&operand(&b, [k, n], turned[1])?);
+        let y = operand(&a, [m, k], turned[0], halves[0])?.matmul(&operand(&b, [k, n], turned[1], halves[1])?);
         let gate = tensor(&gate, [batch, m, n]).realize()?;
         let bias = Tensor::from_vec(bias.clone(), [n], device).realize()?;
         let wanted = match after {
@@ -102,13 +109,14 @@ fn cases() -> Vec<Case> {
             let at = i * SIDES.len() + j;
             let sizes = [m, n, LENGTHS[(i + 4 * j) % LENGTHS.len()]];
             let turned = [at % 2 == 1, at / 2 % 2 == 1];
-            cases.push(Case { batch: if at % 7 == 3 { 3 } else { 1 }, sizes, turned, after: afters[(i + j) % 4] });
+            let halves = [at % 5 == 1, at % 3 == 1];
+            cases.push(Case { batch: if at % 7 == 3 { 3 } else { 1 }, sizes, turned, halves, after: afters[(i + j) % 4] });
         }
     }
     // Few tiles of many stages, many of few, parts of a long sum, and steps of a recurrent layer.
     for sizes in [[64, 512, 784], [512, 256, 1024], [512, 1024, 256], [32, 32, 6000], [260, 40, 4100], [1000, 24, 96]] {
         for (at, after) in afters.into_iter().enumerate() {
-            cases.push(Case { batch: 1, sizes, turned: [at % 2 == 0, at / 2 == 0], after });
+            cases.push(Case { batch: 1, sizes, turned: [at % 2 == 0, at / 2 == 0], halves: [at == 1, at > 1], after });
         }
     }
     cases

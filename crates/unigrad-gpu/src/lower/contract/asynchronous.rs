@@ -2,19 +2,19 @@
 //!
 //! Always: operands have runs of 8 aligned elements along `k` or along their lanes; others go another way.
 
-use super::super::native::copies::{self, Loop, Statements};
+use super::super::native::copies::{self, Loop};
 use super::super::native::{mma_sync, wgmma};
 use super::super::{ProgramLaunch, Signature, Unsupported};
-use super::grid::{Groups, Item, item, split, tile_of};
-use super::load::repeat;
-use super::problem::{Along, Operand, Problem, plus};
+use super::grid::{Groups, Item, item, tile_of};
+use super::made::{Made, Stages};
+use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
 use super::source::Source;
 use super::staged_store::{Staged, masks};
 use super::tile::Parts;
-use unigrad_ir::{Builder, Place, Target, Type, Value};
-use unigrad_kernel::{Contract, Inst, InstOp, Region};
-use unigrad_scalar::{DType, Literal};
+use unigrad_ir::{Target, Type};
+use unigrad_kernel::Contract;
+use unigrad_scalar::DType;
 
 /// The instructions of the loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,12 +28,6 @@ enum Instructions {
 /// Elements of `k` in a part, at least, and parts at most.
 const LEAST_PART: u64 = 512;
 const MOST_PARTS: u64 = 32;
-
-/// Lanes of the other operand up to which a prologue's elements are made where they are read, and instructions for one of them: more are done sooner by a
-/// launch of their own, whose threads are many. Of a product with a matrix of 4096 x 4096 on an H200, in microseconds, made so and stored first: a cast
-/// from `F32` for 64 lanes 27.2 and 37.0, for 256 42.8 and 44.4, for 512 77 and 51; blocks of `q4_0` for 64 lanes 28.3 and 24.1.
-const MOST_LANES_TO_MAKE_FOR: u64 = 128;
-const MOST_INSTRUCTIONS_TO_MAKE: usize = 6;
 
 /// How long the loop takes, in microseconds, as measured on an H200 over widths, stages and parts of 24 products: what counts are the ratios.
 mod times {
@@ -123,11 +117,9 @@ pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<Async
 }
 
 impl AsyncTiles {
-    /// Whether threads make an operand's elements where they are read; `prologue` makes them, and the other operand has so many lanes.
-    pub(super) fn makes(operand: &Operand, prologue: &Region, other_lanes: u64) -> bool {
-        let computes = |inst: &&Inst| !matches!(inst.op, InstOp::Const(_) | InstOp::Load { .. } | InstOp::Store { .. });
-        let n_instructions = prologue.insts.iter().filter(computes).count();
-        along(operand).is_some() && other_lanes <= MOST_LANES_TO_MAKE_FOR && n_instructions <= MOST_INSTRUCTIONS_TO_MAKE
+    /// Whether the loop takes an operand whose elements threads make by so many.
+    pub(super) fn takes(operand: &Operand) -> bool {
+        along(operand).is_some()
     }
 
     fn inner(&self, p: &Problem) -> Option<Loop> {
@@ -167,7 +159,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: A
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
     let held = [("a", &first, &inner.a), ("b", &second, &inner.b)].map(|(name, source, operand)| {
         let is_made = source.place().is_none();
-        is_made.then(|| s.b.local(&format!("{name}_held"), Type::Vector(p.a.dtype, 8), operand.spread().copies))
+        is_made.then(|| s.b.local(&format!("{name}_held"), Type::Vector(p.a.dtype, 8), operand.spread().pieces))
     });
     groups.each(&mut s.b, |b, id| {
         let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
@@ -191,13 +183,17 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: A
                 Instructions::Wgmma => wgmma::statements(&inner, values, places),
                 Instructions::MmaSync => mma_sync::statements(&inner, values, places),
             };
-            let masked = parts.mask_k(p.k, copies::BK);
-            let side = |operand, inner, source, held, lane0, base| Made { operand, inner, source, held, lane0, base, end: (p.k, masked) };
+            let end = (p.k, parts.mask_k(p.k, copies::BK));
+            let side = |operand, inner: &copies::Operand, source, held, lane0, base| {
+                let (k_major, tile) = (inner.k_major, (inner.tile, inner.lanes));
+                Made { operand, spread: inner.spread(), k_major, tile, source, held, lane0, base, end }
+            };
             let sides = [
                 held[0].map(|held| side(&p.a, &inner.a, &first, held, row0, base_a)),
                 held[1].map(|held| side(&p.b, &inner.b, &second, held, col0, base_b)),
             ];
-            multiply(b, &inner, statements, &sides, k0);
+            let stages = Stages { statements, count: inner.n_stages(), len: copies::BK };
+            stages.multiply(b, &sides, k0, |a, held| inner.put(a, held));
         }
         b.raw(match instructions {
             Instructions::Wgmma => wgmma::write_sums(&inner, shared, acc, ld),
@@ -210,104 +206,4 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: A
         staged.put(b, p, (&sink, &base), masks(p, copies::BM, bn), col0, |b, staged| b.add(row0, staged));
     });
     Ok(Some(s.finish(groups.grid())))
-}
-
-/// An operand whose elements the threads make.
-struct Made<'a> {
-    operand: &'a Operand,
-    inner: &'a copies::Operand,
-    source: &'a Source<'a>,
-    /// The thread's elements of a stage, by eights.
-    held: Place,
-    /// The tile's first lane, and the batch item's first element.
-    lane0: Value,
-    base: Value,
-    /// The end of `k`, and whether a stage can reach beyond it.
-    end: (u64, bool),
-}
-
-impl Made<'_> {
-    /// Makes the thread's elements of the stage that begins at `k0`.
-    fn make(&self, b: &mut Builder, k0: Value) {
-        let Made { operand, inner, held, lane0, base, end: (k_end, masked), .. } = *self;
-        let copies::Spread { copies, across, step } = inner.spread();
-        let thread = b.thread(0);
-        let (slow, fast) = split(b, thread, across.into());
-        let fast = b.mul_const(fast, 8);
-        repeat(b, copies, |b, i| {
-            let further = b.mul_const(i, step.into());
-            let slow = b.add(slow, further);
-            let (lane, k) = if inner.k_major { (slow, fast) } else { (fast, slow) };
-            let (lane, k) = (b.add(lane0, lane), b.add(k0, k));
-            let mut inside: Option<Value> = None;
-            let mut within = |b: &mut Builder, value: Value, end: u64| {
-                let end = b.u32(end as u32);
-                let is = b.lt(value, end);
-                inside = Some(inside.map_or(is, |inside| b.and(inside, is)));
-                let zero = b.u32(0);
-                b.select(is, value, zero)
-            };
-            // What lies beyond is made of the first element instead: no load waits for a branch.
-            let lane = if inner.lanes.is_multiple_of(inner.tile.into()) { lane } else { within(b, lane, inner.lanes) };
-            let k = if masked { within(b, k, k_end) } else { k };
-            let at = operand.lanes.offset(b, lane, operand.index);
-            let at = plus(b, base, at);
-            let further = operand.k.offset(b, k, operand.index);
-            let at = plus(b, at, further);
-            let made = self.source.load(b, at, 8);
-            let made = match inside {
-                None => made,
-                Some(inside) => {
-                    let zero = b.constant(Literal::zero(operand.dtype));
-                    let all: Vec<Value> = (0..8)
-                        .map(|lane| {
-                            let value = b.extract(made, lane);
-                            b.select(inside, value, zero)
-                        })
-                        .collect();
-                    b.compose(&all)
-                }
-            };
-            b.store(held, i, made);
-        });
-    }
-}
-
-/// The sums of a tile, from `k0` on, where threads make the elements of one operand or of both.
-fn multiply(b: &mut Builder, inner: &Loop, statements: Statements, made: &[Option<Made<'_>>; 2], k0: Value) {
-    let Statements { setup, copy, commit, before, after, end, ahead } = statements;
-    let (zero, one, n_stages) = (b.u32(0), b.u32(1), b.u32(inner.n_stages() as u32));
-    let begin = |b: &mut Builder, stage: Value| {
-        b.raw(copy.clone());
-        let k = b.mul_const(stage, copies::BK.into());
-        let k = b.add(k0, k);
-        made.iter().flatten().for_each(|made| made.make(b, k));
-    };
-    let put = |b: &mut Builder| {
-        for (a, made) in [(true, &made[0]), (false, &made[1])] {
-            if let Some(made) = made {
-                b.raw(inner.put(a, made.held));
-            }
-        }
-    };
-    b.raw(setup);
-    let first = b.u32(ahead);
-    b.repeat(zero, first, one, |b, stage| {
-        let more = b.lt(stage, n_stages);
-        b.when(more, |b| {
-            begin(b, stage);
-            put(b);
-        });
-        b.raw(commit.clone());
-    });
-    b.repeat(zero, n_stages, one, |b, stage| {
-        b.raw(before);
-        let next = b.add_const(stage, ahead.into());
-        let more = b.lt(next, n_stages);
-        b.when(more, |b| begin(b, next));
-        b.raw(commit.clone());
-        b.raw(after);
-        b.when(more, put);
-    });
-    b.raw(end);
 }

@@ -5,7 +5,7 @@
 //! Never: reads an element twice from device memory because of a layout: operands are read in place, the way they run.
 //!
 //! [`problem`] decides roles and dtypes, [`source`] where elements come from, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes
-//! sums; the templates are [`tile`] and the second step [`split_k`]. [`library`] tells which contractions a vendor's library could do instead, and
+//! sums; the templates are [`tile`] and the second step [`split_k`]; [`made`] has what native loops do for operands that a prologue makes. [`library`] tells which contractions a vendor's library could do instead, and
 //! [`inside`] what of their epilogues, [`codes`] which of their operands are 8-bit floats; [`convolve`] which are its convolutions, by [`windows`] and
 //! [`zeros`].
 
@@ -17,6 +17,7 @@ mod grid;
 mod inside;
 mod library;
 mod load;
+mod made;
 mod narrow;
 mod problem;
 mod sink;
@@ -90,10 +91,11 @@ impl Loop {
     /// Whether threads make the elements of an operand where they are read.
     fn makes(&self, p: &Problem, operand: &Operand, prologue: &Region) -> bool {
         let other_lanes = if operand.arg == p.a.arg { p.n } else { p.m };
-        match self {
-            Loop::Halves(_) => AsyncTiles::makes(operand, prologue, other_lanes),
-            Loop::Single(_) => false,
-        }
+        let pays = match self {
+            Loop::Halves(_) => other_lanes <= made::MOST_LANES_OF_HALVES && AsyncTiles::takes(operand),
+            Loop::Single(_) => other_lanes <= made::MOST_LANES_OF_SINGLES,
+        };
+        pays && made::is_short(prologue)
     }
 }
 
@@ -112,7 +114,7 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     let p = &stored;
     let (product, parts) = match Loop::plan(p, is_plain, target) {
         Some(Loop::Halves(plan)) => (asynchronous::product(contract, p, target, plan)?, plan.parts),
-        Some(Loop::Single(plan)) => (tf32::product(contract, p, target, plan)?, plan.parts),
+        Some(Loop::Single(plan)) => (Some(tf32::product(contract, p, target, plan)?), plan.parts),
         None => return Ok(None),
     };
     let Some(product) = product else { return Ok(None) };

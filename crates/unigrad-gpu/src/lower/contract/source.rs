@@ -2,7 +2,7 @@
 //!
 //! In: an element's number in the operand. Out: its value in the operand's dtype, or those of its neighbours.
 //! Always: templates whose loads are in the IR (tile, fragment, skinny) take any source. Those that copy memory in a dialect's own words take
-//! the first two: for them [`store`] makes the operand in scratch memory first, which large products are worth.
+//! the first two, and with [`made`](super::made) the third; else [`store`] makes the operand in scratch memory first, which large products are worth.
 
 use super::super::{Lowered, ProgramArg, Signature, Unsupported, region};
 use super::problem::{Operand, Problem};

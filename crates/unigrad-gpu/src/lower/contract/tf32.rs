@@ -5,6 +5,7 @@
 use super::super::native::tf32::{self as native, Loop, Operand as NativeOperand, Warps};
 use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, tile_of};
+use super::made::{Made, Stages};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
 use super::source::Source;
@@ -140,7 +141,8 @@ fn with_stages(p: &Problem, target: &Target, tiles: Tf32Tiles) -> Option<Tf32Til
     let stages = several.or_else(|| room(1))?;
     // What a stage of a small tile takes is little beside the wait for all threads before it.
     let is_short = stage_time(p, (tiles.bm, tiles.bn, tiles.warps)) - times::STAGE <= SHORT_STAGE;
-    let round = if is_short && !tiles.inner(p).has_tables() && stages >= 2 * ROUND { ROUND } else { 1 };
+    let is_made = p.a.made.is_some() || p.b.made.is_some();
+    let round = if is_short && !is_made && !tiles.inner(p).has_tables() && stages >= 2 * ROUND { ROUND } else { 1 };
     Some(Tf32Tiles { stages: stages / round * round, round, ..tiles })
 }
 
@@ -149,7 +151,7 @@ impl Tf32Tiles {
         let operand = |operand: &Operand, tile: u32, lanes: u64| {
             let (k_major, wide) = way(operand);
             let dims = |dims: &super::problem::Dims| dims.0.iter().map(|d| (d.size, d.stride)).collect();
-            NativeOperand { k_major, wide, tile, lanes, dims: dims(&operand.lanes), k: dims(&operand.k) }
+            NativeOperand { k_major, made: operand.made.is_some(), wide, tile, lanes, dims: dims(&operand.lanes), k: dims(&operand.k) }
         };
         Loop {
             a: operand(&p.a, self.bm, p.m),
@@ -164,19 +166,22 @@ impl Tf32Tiles {
     }
 }
 
-/// The launch of the product; the second step of several parts is the caller's. `None` if operands are not in memory after all.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Tf32Tiles) -> Result<Option<ProgramLaunch>, Unsupported> {
+/// The launch of the product; the second step of several parts is the caller's.
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Tf32Tiles) -> Result<ProgramLaunch, Unsupported> {
     let inner = plan.inner(p);
     let Tf32Tiles { bm, bn, parts, .. } = plan;
     let mut s = Signature::new("contract_tf32", [native::THREADS, 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;
     let second = Source::declare(&mut s, contract, &p.b, target)?;
-    let (Some(first), Some(second)) = (first.place(), second.place()) else { return Ok(None) };
     let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
     let (tiles_m, tiles_n) = (p.m.div_ceil(bm.into()), p.n.div_ceil(bn.into()));
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
+    let held = [("a", &first, &inner.a), ("b", &second, &inner.b)].map(|(name, source, operand)| {
+        let (ty, pieces) = (if operand.wide { Type::Vector(DType::F32, 4) } else { Type::Scalar(DType::F32) }, operand.spread().pieces);
+        source.place().is_none().then(|| s.b.local(&format!("{name}_held"), ty, pieces))
+    });
     s.b.at_once(inner.at_once());
     groups.each(&mut s.b, |b, id| {
         let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
@@ -193,7 +198,24 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
         let staged = Staged { shared, rows: bm, cols: bn, ld: inner.ld(), v, threads: native::THREADS, load: 4, parts: inner.sums_apart() };
         let row_of = |b: &mut Builder, staged: Value| b.add(row0, staged);
         let early = staged.begin(b, (&sink, &base), masks(p, bm, bn), col0, row_of);
-        b.raw(inner.statement([row0, col0, base_a, base_b, k0], [first, second, shared, acc]));
+        // No statement names the place of an operand that is made.
+        let values = [row0, col0, base_a, base_b, k0];
+        let places = [first.place().unwrap_or(shared), second.place().unwrap_or(shared), shared, acc];
+        if held == [None, None] {
+            b.raw(inner.statement(values, places));
+        } else {
+            let end = (p.k, inner.masked);
+            let side = |operand, inner: &NativeOperand, source, held, lane0, base| {
+                let (k_major, tile) = (inner.k_major, (inner.tile, inner.lanes));
+                Made { operand, spread: inner.spread(), k_major, tile, source, held, lane0, base, end }
+            };
+            let sides = [
+                held[0].map(|held| side(&p.a, &inner.a, &first, held, row0, base_a)),
+                held[1].map(|held| side(&p.b, &inner.b, &second, held, col0, base_b)),
+            ];
+            let stages = Stages { statements: inner.statements(values, places), count: inner.n_stages(), len: native::BK };
+            stages.multiply(b, &sides, k0, |a, held| inner.put(a, held));
+        }
         b.raw(inner.write_sums(shared, acc));
         b.barrier();
         match early {
@@ -201,5 +223,5 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
             None => staged.put(b, p, (&sink, &base), masks(p, bm, bn), col0, row_of),
         }
     });
-    Ok(Some(s.finish(groups.grid())))
+    Ok(s.finish(groups.grid()))
 }

@@ -4,8 +4,9 @@
 //! at `128 x`; else blocks of 64 lanes have 128 bytes per `k`. In both, the 16-byte pieces of line `x` are exchanged by XOR with `x % 8`, so
 //! that eight lines' equal pieces lie in different banks. What lies beyond the operands is zero.
 
+use super::made::{COMMIT, Pieces, Spread, put};
 use std::fmt::Write;
-use unigrad_ir::{Dialect, Place, Raw, Target, Value};
+use unigrad_ir::{Dialect, Place, Raw, Target};
 use unigrad_scalar::DType;
 
 /// Elements of `k` in a stage: 128 bytes of a half type.
@@ -57,32 +58,6 @@ fn offset(dims: &Dims, x: &str) -> String {
         below *= size;
     }
     text
-}
-
-/// What a loop is made of, as C: one text for the whole of it, or statements between which the threads make elements.
-pub(super) struct Pieces {
-    /// Declarations, which the others need.
-    pub(super) setup: String,
-    /// Of a stage: before the next copies are begun, and after.
-    pub(super) before: String,
-    pub(super) after: String,
-    /// After the last stage.
-    pub(super) end: String,
-    /// Stages whose copies are under way at once.
-    pub(super) ahead: u32,
-}
-
-/// A loop as statements, for operands whose elements the threads make: `setup`; then for each of the first `ahead` stages `copy`, the elements, which are
-/// [`put`](Loop::put), and `commit`; then for each stage `before`, `copy` and the elements of the stage that is `ahead` of it, if it is there, `commit`,
-/// `after`, and the elements are put; then `end`.
-pub(in crate::lower) struct Statements {
-    pub(in crate::lower) setup: Raw,
-    pub(in crate::lower) copy: Raw,
-    pub(in crate::lower) commit: Raw,
-    pub(in crate::lower) before: Raw,
-    pub(in crate::lower) after: Raw,
-    pub(in crate::lower) end: Raw,
-    pub(in crate::lower) ahead: u32,
 }
 
 /// Sizes of the loop.
@@ -181,55 +156,18 @@ impl Loop {
         )
     }
 
-    /// The loop as statements, with the same values and places for each, and preludes.
-    pub(super) fn statements(&self, pieces: Pieces, preludes: &[String], values: [Value; 5], places: [Place; 4]) -> Statements {
-        let raw = |text: String| Raw {
-            texts: vec![(Dialect::Cuda, text)],
-            preludes: preludes.iter().map(|prelude| (Dialect::Cuda, prelude.clone())).collect(),
-            values: values.to_vec(),
-            places: places.to_vec(),
-        };
-        Statements {
-            setup: raw(pieces.setup),
-            copy: raw("copy();".to_owned()),
-            commit: raw(COMMIT.to_owned()),
-            before: raw(pieces.before),
-            after: raw(pieces.after),
-            end: raw(pieces.end),
-            ahead: pieces.ahead,
-        }
-    }
-
     /// A statement that puts the elements of a thread, vectors of 8 by [`Operand::spread`] in their order, into the stage of the last `copy`.
     pub(in crate::lower) fn put(&self, a: bool, made: Place) -> Raw {
         let (name, operand) = if a { ("a", &self.a) } else { ("b", &self.b) };
-        let text = format!(
-            "#pragma unroll\nfor (int i = 0; i < {copies}; ++i) {{{{\n  const uint4 line = *(const uint4*)({{p0}} + i);\n  \
-             asm volatile(\"st.shared.v4.u32 [%0], {{{{%1, %2, %3, %4}}}};\" :: \"r\"({name}_to + made_to + i * {step}u), \"r\"(line.x), \"r\"(line.y), \"r\"(line.z), \"r\"(line.w) : \"memory\");\n}}}}",
-            copies = operand.copies(),
-            step = operand.copy_step(),
-        );
-        Raw { texts: vec![(Dialect::Cuda, text)], preludes: Vec::new(), values: Vec::new(), places: vec![made] }
+        put(&format!("{name}_to"), &operand.spread(), operand.copy_step(), made)
     }
-}
-
-/// Ends a group of copies.
-const COMMIT: &str = "asm volatile(\"cp.async.commit_group;\" ::: \"memory\");";
-
-/// Where in a stage a thread's 16-byte pieces are: the first lane and `k`, which are `fast` times the thread's number modulo `across` along the direction in
-/// which the operand runs, and its number divided by `across` along the other; from piece to piece, `step` along that one.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::lower) struct Spread {
-    pub(in crate::lower) copies: u32,
-    pub(in crate::lower) across: u32,
-    pub(in crate::lower) step: u32,
 }
 
 impl Operand {
     /// Where the pieces of a thread are.
     pub(in crate::lower) fn spread(&self) -> Spread {
         let across = if self.k_major { BK / 8 } else { self.tile / 8 };
-        Spread { copies: self.copies(), across, step: THREADS / across }
+        Spread { each: 8, pieces: self.copies(), across, step: THREADS / across, threads: THREADS }
     }
 
     /// Bytes of a stage from piece to piece of a thread.
@@ -264,7 +202,7 @@ impl Operand {
 
     /// Addresses that stay the same.
     fn setup(&self, name: &str, place: &str, first: &str, base: &str, at: u32) -> String {
-        let Spread { copies, across, step } = self.spread();
+        let Spread { pieces: copies, across, step, .. } = self.spread();
         if self.k_major {
             // Eight threads copy the 128 bytes of one lane.
             let to = format!(

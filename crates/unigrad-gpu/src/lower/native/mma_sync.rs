@@ -4,7 +4,8 @@
 //! `t + stages - 1` are on their way; one barrier per stage. Registers of the instructions' operands:
 //! <https://docs.nvidia.com/cuda/parallel-thread-execution/#warp-level-matrix-fragment-mma-16816-float>.
 
-use super::copies::{BK, Loop, Operand, Pieces, Statements, architecture};
+use super::copies::{BK, Loop, Operand, architecture};
+use super::made::{Pieces, Statements};
 use std::fmt::Write;
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 
@@ -30,7 +31,7 @@ pub(in crate::lower) fn statement(l: &Loop, values: [Value; 5], places: [Place; 
 
 /// The loop as statements, for operands that the threads make.
 pub(in crate::lower) fn statements(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Statements {
-    l.statements(pieces(l), &[Loop::copy_prelude().to_owned(), prelude(l)], values, places)
+    Statements::new(pieces(l), &[Loop::copy_prelude().to_owned(), prelude(l)], values, places)
 }
 
 fn prelude(l: &Loop) -> String {

@@ -7,6 +7,7 @@
 pub(super) mod attention;
 pub(super) mod copies;
 pub(super) mod hopper_gradients;
+pub(super) mod made;
 pub(super) mod mma_sync;
 pub(super) mod narrow;
 pub(super) mod resident;

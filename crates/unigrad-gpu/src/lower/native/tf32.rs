@@ -11,6 +11,7 @@
 
 use super::attention::raw;
 use super::copies::architecture;
+use super::made::{COMMIT, Pieces, Spread, Statements, put};
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 
 /// Elements of `k` in a stage.
@@ -39,6 +40,8 @@ pub(in crate::lower) fn available(target: &Target) -> bool {
 pub(in crate::lower) struct Operand {
     /// Whether neighbours along `k` are copied together; else neighbouring lanes are.
     pub(in crate::lower) k_major: bool,
+    /// Whether its elements are not copied: the threads make them, and put them into the stage ([`Loop::put`]).
+    pub(in crate::lower) made: bool,
     /// Whether they are copied four at a time.
     pub(in crate::lower) wide: bool,
     /// Lanes of a tile: rows of `a`, columns of `b`.
@@ -131,12 +134,20 @@ impl Operand {
 
     /// Whether the offsets of a stage's `k` come from a table.
     fn has_table(&self) -> bool {
-        !self.k_major && self.k.len() > 1
+        !self.k_major && !self.made && self.k.len() > 1
     }
 
-    /// Copies of a thread for a stage.
-    fn passes(&self) -> u32 {
-        (self.tile * BK / if self.wide { 4 } else { 1 } / THREADS).max(1)
+    /// Where the pieces of a thread are.
+    pub(in crate::lower) fn spread(&self) -> Spread {
+        let each = if self.wide { 4 } else { 1 };
+        let across = if self.k_major { BK } else { self.tile } / each;
+        let n_pieces = self.tile * BK / each;
+        Spread { each, pieces: (n_pieces / THREADS).max(1), across, step: THREADS / across, threads: n_pieces.min(THREADS) }
+    }
+
+    /// Bytes of a stage from piece to piece of a thread.
+    fn step(&self) -> u32 {
+        self.spread().step * if self.k_major { 128 } else { self.pitch() * 4 }
     }
 
     /// The offset of `k`, a row of the stage whose first `k` is `k_next`.
@@ -146,64 +157,69 @@ impl Operand {
 
     /// What stays the same for a thread. `place`, `first` and `base` are the operand's memory, first lane and first element.
     fn setup(&self, name: &str, first: &str, base: &str) -> String {
-        let (tile, lanes, passes) = (self.tile, self.lanes, self.passes());
+        let (tile, lanes, Spread { each, pieces, across, step, .. }) = (self.tile, self.lanes, self.spread());
         let is_masked = !lanes.is_multiple_of(tile.into());
         let there = |lane: &str| if is_masked { format!("{lane} < {lanes}u") } else { "true".to_owned() };
         let whole = |lane: &str| if is_masked { format!("({lane} < {lanes}u ? {lane} : 0u)") } else { lane.to_owned() };
-        match (self.k_major, self.wide) {
-            (true, wide) => {
-                let (k, lane, step) =
-                    if wide { ("(tid & 7u) * 4u", "(tid >> 3)", THREADS / 8) } else { ("(tid & 31u)", "(tid >> 5)", WARPS) };
-                let at = format!("({first} + {name}_lane + {step}u * i)");
-                format!(
-                    "const unsigned {name}_k = {k}, {name}_lane = {lane};\n\
-                     const unsigned {name}_to = {name}_lane * 128u + ((({name}_k >> 2) ^ ({name}_lane & 7u)) << 4) + ({name}_k & 3u) * 4u;\n\
-                     unsigned {name}_from[{passes}]; unsigned {name}_there = 0u;\n\
-                     #pragma unroll\nfor (unsigned i = 0; i < {passes}u; ++i) {{\n  const unsigned x = {at};\n  \
-                     {name}_from[i] = {base} + {offset};\n  {name}_there |= (unsigned)({there}) << i;\n}}\n",
-                    there = there("x"),
-                    offset = offset(&self.dims, &whole("x")),
-                )
+        let (fast, slow) = (format!("tid % {across}u * {each}u"), format!("tid / {across}u"));
+        if self.k_major {
+            let at = format!("({first} + {name}_lane + {step}u * i)");
+            let to = format!(
+                "const unsigned {name}_k = {fast}, {name}_lane = {slow};\n\
+                 const unsigned {name}_to = {name}_lane * 128u + ((({name}_k >> 2) ^ ({name}_lane & 7u)) << 4) + ({name}_k & 3u) * 4u;\n"
+            );
+            if self.made {
+                return to;
             }
-            (false, wide) => {
-                let (across, each) = if wide { (tile / 4, 4) } else { (tile, 1) };
-                format!(
-                    "const unsigned {name}_lane = tid % {across}u * {each}u, {name}_k = tid / {across}u;\n\
-                     const unsigned {name}_to = ({name}_k * {pitch}u + {name}_lane) * 4u, {name}_x = {first} + {name}_lane;\n\
-                     const bool {name}_there = {there};\n\
-                     const unsigned {name}_from = {base} + {offset};\n",
-                    pitch = self.pitch(),
-                    there = there(&format!("{name}_x")),
-                    offset = offset(&self.dims, &whole(&format!("{name}_x"))),
-                )
+            format!(
+                "{to}unsigned {name}_from[{pieces}]; unsigned {name}_there = 0u;\n\
+                 #pragma unroll\nfor (unsigned i = 0; i < {pieces}u; ++i) {{\n  const unsigned x = {at};\n  \
+                 {name}_from[i] = {base} + {offset};\n  {name}_there |= (unsigned)({there}) << i;\n}}\n",
+                there = there("x"),
+                offset = offset(&self.dims, &whole("x")),
+            )
+        } else {
+            let to = format!(
+                "const unsigned {name}_lane = {fast}, {name}_k = {slow};\n\
+                 const unsigned {name}_to = ({name}_k * {pitch}u + {name}_lane) * 4u;\n",
+                pitch = self.pitch(),
+            );
+            if self.made {
+                return to;
             }
+            format!(
+                "{to}const unsigned {name}_x = {first} + {name}_lane;\n\
+                 const bool {name}_there = {there};\n\
+                 const unsigned {name}_from = {base} + {offset};\n",
+                there = there(&format!("{name}_x")),
+                offset = offset(&self.dims, &whole(&format!("{name}_x"))),
+            )
         }
     }
 
     /// Copies the stage that begins at `k_next` to `to`.
     fn copy(&self, name: &str, place: &str, at: u32, (k, masked): (u64, bool)) -> String {
-        let passes = self.passes();
-        let (copy, size) = if self.wide { ("ug_tf32_copy16", 16) } else { ("ug_tf32_copy4", 4) };
+        if self.made {
+            return String::new();
+        }
+        let Spread { pieces, step: rows, threads, .. } = self.spread();
+        let (copy, step) = (if self.wide { "ug_tf32_copy16" } else { "ug_tf32_copy4" }, self.step());
         let memory = format!("(const float*){place}");
         // More threads than copies.
-        let n_copies = self.tile * BK * 4 / size;
-        let guard = if n_copies < THREADS { format!("if (tid < {n_copies}u) ") } else { String::new() };
+        let guard = if threads < THREADS { format!("if (tid < {threads}u) ") } else { String::new() };
         if self.k_major {
-            let step = if self.wide { THREADS / 8 } else { WARPS } * 128;
             let there = if masked { format!("k_next + {name}_k < {k}u") } else { "true".to_owned() };
             return format!(
                 "{guard}{{ const bool k_there = {there}; const unsigned ahead = k_there ? {ahead} : 0u;\n\
-                 #pragma unroll\nfor (unsigned i = 0; i < {passes}u; ++i) {{\n  const bool there = k_there && ({name}_there >> i & 1u);\n  \
+                 #pragma unroll\nfor (unsigned i = 0; i < {pieces}u; ++i) {{\n  const bool there = k_there && ({name}_there >> i & 1u);\n  \
                  {copy}(smem + {at}u + to + {name}_to + i * {step}u, {memory} + (there ? {name}_from[i] + ahead : 0u), there);\n}} }}\n",
                 ahead = offset(&self.k, &format!("k_next + {name}_k")),
             );
         }
-        let rows = THREADS / (self.tile * 4 / size);
         let there = if masked { format!("{name}_there && k_next + k < {k}u") } else { format!("{name}_there") };
         format!(
-            "{guard}{{\n#pragma unroll\nfor (unsigned i = 0; i < {passes}u; ++i) {{\n  const unsigned k = {name}_k + i * {rows}u;\n  const bool there = {there};\n  \
+            "{guard}{{\n#pragma unroll\nfor (unsigned i = 0; i < {pieces}u; ++i) {{\n  const unsigned k = {name}_k + i * {rows}u;\n  const bool there = {there};\n  \
              {copy}(smem + {at}u + to + {name}_to + i * {step}u, {memory} + (there ? {name}_from + {offset} : 0u), there);\n}} }}\n",
-            step = rows * self.pitch() * 4,
             offset = self.row_offset(name, "k"),
         )
     }
@@ -306,7 +322,7 @@ impl Loop {
         self.a.tile * self.b.tile * self.warps.deep / THREADS
     }
 
-    fn n_stages(&self) -> u64 {
+    pub(in crate::lower) fn n_stages(&self) -> u64 {
         self.part.min(self.k).div_ceil(BK.into())
     }
 
@@ -326,69 +342,80 @@ impl Loop {
         }
     }
 
-    fn text(&self) -> String {
-        let (stages, n_stages, stage) = (self.stages, self.n_stages(), self.stage_bytes());
-        let round = self.round;
-        let ahead = stages / round - 1;
+    /// The loop as statements, for operands that the threads make. A round is one stage then.
+    pub(in crate::lower) fn statements(&self, values: [Value; 5], places: [Place; 4]) -> Statements {
+        let Pieces { setup, before, after, end, ahead } = self.pieces();
+        let after = format!("{again}{after}", again = self.again());
+        let [setup, before, after, end] = [setup, before, after, end].map(|text| raw(&text));
+        Statements::new(Pieces { setup, before, after, end, ahead }, &[PRELUDE.to_owned()], values, places)
+    }
+
+    /// A statement that puts the elements of a thread, by [`Operand::spread`] in their order, into the stage of the last `copy`.
+    pub(in crate::lower) fn put(&self, a: bool, made: Place) -> Raw {
+        let (name, operand) = if a { ("a", &self.a) } else { ("b", &self.b) };
+        put(&format!("{name}_at + {name}_to"), &operand.spread(), operand.step(), made)
+    }
+
+    /// What is done to the tables in each round: of the stage that is copied next, in the next round.
+    fn again(&self) -> String {
+        let mut next = String::new();
+        for (name, operand) in [("a", &self.a), ("b", &self.b)] {
+            if operand.has_table() {
+                next += &format!("{name}_table[slot * {BK}u + tid] = {};\n", offset(&operand.k, "k_next + tid"));
+            }
+        }
+        if next.is_empty() { next } else { format!("if (tid < {BK}u) {{ {next} }}\n") }
+    }
+
+    fn pieces(&self) -> Pieces {
+        let (stages, stage) = (self.stages, self.stage_bytes());
+        let ahead = stages / self.round - 1;
         let Warps { down, across, deep } = self.warps;
         let [rows, columns] = self.block();
         let (n_rows, n_columns) = (rows / ROWS, columns / COLUMNS);
         let b_at = self.a.bytes();
         let mut setup = self.a.setup("a", "$v0$", "$v2$") + &self.b.setup("b", "$v1$", "$v3$");
-        let (mut fill, mut next, mut tables_at) = (String::new(), String::new(), stages * stage / 4);
+        let (mut fill, mut tables_at) = (String::new(), stages * stage / 4);
         for (name, operand) in [("a", &self.a), ("b", &self.b)] {
             if operand.has_table() {
                 setup += &format!("unsigned* const {name}_table = (unsigned*)stages + {tables_at}u;\n");
                 fill += &format!("{name}_table[i] = {};\n", offset(&operand.k, "k_next + i"));
-                next += &format!("{name}_table[slot * {BK}u + tid] = {};\n", offset(&operand.k, "k_next + tid"));
                 tables_at += stages * BK;
             }
         }
-        let (prepare, again) = if fill.is_empty() {
-            (String::new(), String::new())
+        let prepare = if fill.is_empty() {
+            String::new()
         } else {
-            (
-                format!("for (unsigned i = tid; i < {all}u; i += {THREADS}u) {{ {fill} }}\n__syncthreads();\n", all = stages * BK),
-                // Of the stage that is copied next, in the next round.
-                format!("if (tid < {BK}u) {{ {next} }}\n"),
-            )
+            format!("for (unsigned i = tid; i < {all}u; i += {THREADS}u) {{ {fill} }}\n__syncthreads();\n", all = stages * BK)
         };
         let copies = self.a.copy("a", "$p0$", 0, (self.k, self.masked)) + &self.b.copy("b", "$p1$", b_at, (self.k, self.masked));
+        let (declare, keep) = if self.a.made || self.b.made {
+            (format!("unsigned made_to = 0;\nconst unsigned a_at = smem, b_at = smem + {b_at}u;\n"), "made_to = to;\n")
+        } else {
+            (String::new(), "")
+        };
         let addresses = self.a.address("a", 0, true) + &self.b.address("b", b_at, false);
         let (rows_in, columns_in) = (self.a.load_rows(n_rows), self.b.load_columns(n_columns));
-        format!(
-            r#"{{
-const unsigned tid = threadIdx.x, warp = tid >> 5, g = (tid & 31u) >> 2, t = tid & 3u;
+        let setup = format!(
+            r#"const unsigned tid = threadIdx.x, warp = tid >> 5, g = (tid & 31u) >> 2, t = tid & 3u;
 float* const stages = $p2$;
 const unsigned smem = (unsigned)__cvta_generic_to_shared(stages);
 const unsigned warp_column = warp % {across}u * {columns}u, warp_row = warp / {across}u % {down}u * {rows}u, warp_k = warp / {of_k}u;
 unsigned k_next = $v4$, to = 0, slot = 0;
-{setup}{addresses}{prepare}auto copy = [&]() {{
-{copies}k_next += {BK}u; to += {stage}u; if (to == {all}u) to = 0; slot = slot + 1u == {stages}u ? 0u : slot + 1u;
+{declare}{setup}{addresses}{prepare}auto copy = [&]() {{
+{keep}{copies}k_next += {BK}u; to += {stage}u; if (to == {all}u) to = 0; slot = slot + 1u == {stages}u ? 0u : slot + 1u;
 }};
 #pragma unroll
 for (unsigned i = 0; i < {sums}u; ++i) $p3$[i] = 0.0f;
-#pragma unroll
-for (unsigned s = 0; s < {ahead}u; ++s) {{
-  #pragma unroll
-  for (unsigned r = 0; r < {round}u; ++r)
-    if (s * {round}u + r < {n_stages}u) copy();
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}}
 unsigned from = 0;
-#pragma unroll 1
-for (unsigned tile = 0; tile < {n_stages}u; tile += {round}u) {{
-  asm volatile("cp.async.wait_group {pending};" ::: "memory");
-  __syncthreads();
-  #pragma unroll
-  for (unsigned r = 0; r < {round}u; ++r)
-    if (tile + r + {ahead_stages}u < {n_stages}u) copy();
-  asm volatile("cp.async.commit_group;" ::: "memory");
-  {again}
-  #pragma unroll
-  for (unsigned r = 0; r < {round}u; ++r) {{
-  {rest}
-  #pragma unroll
+"#,
+            of_k = across * down,
+            all = stage * stages,
+            sums = self.sums(),
+        );
+        let before = format!("asm volatile(\"cp.async.wait_group {};\" ::: \"memory\");\n__syncthreads();\n", ahead - 1);
+        let after = format!(
+            r#"#pragma unroll
   for (unsigned step = 0; step < {steps}u; ++step) {{
     const unsigned k = (step * {deep}u + warp_k) * {DEPTH}u;
     unsigned x[{n_rows}][4], y[{n_columns}][2];
@@ -399,20 +426,40 @@ for (unsigned tile = 0; tile < {n_stages}u; tile += {round}u) {{
     }}
   }}
   from += {stage_len}u; if (from == {all_len}u) from = 0;
-  }}
-}}
-asm volatile("cp.async.wait_all;" ::: "memory");
-__syncthreads();
-}}"#,
-            of_k = across * down,
-            all = stage * stages,
-            sums = self.sums(),
-            pending = ahead - 1,
-            ahead_stages = ahead * round,
-            rest = if n_stages.is_multiple_of(round.into()) { String::new() } else { format!("if (tile + r >= {n_stages}u) break;") },
+"#,
             steps = BK / DEPTH / deep,
             stage_len = stage / 4,
             all_len = stage * stages / 4,
+        );
+        Pieces { setup, before, after, end: "asm volatile(\"cp.async.wait_all;\" ::: \"memory\");\n__syncthreads();\n".to_owned(), ahead }
+    }
+
+    fn text(&self) -> String {
+        let (round, n_stages, again) = (self.round, self.n_stages(), self.again());
+        let Pieces { setup, before, after, end, ahead } = self.pieces();
+        format!(
+            r#"{{
+{setup}#pragma unroll
+for (unsigned s = 0; s < {ahead}u; ++s) {{
+  #pragma unroll
+  for (unsigned r = 0; r < {round}u; ++r)
+    if (s * {round}u + r < {n_stages}u) copy();
+  {COMMIT}
+}}
+#pragma unroll 1
+for (unsigned tile = 0; tile < {n_stages}u; tile += {round}u) {{
+  {before}#pragma unroll
+  for (unsigned r = 0; r < {round}u; ++r)
+    if (tile + r + {ahead_stages}u < {n_stages}u) copy();
+  {COMMIT}
+  {again}#pragma unroll
+  for (unsigned r = 0; r < {round}u; ++r) {{
+  {rest}
+  {after}  }}
+}}
+{end}}}"#,
+            ahead_stages = ahead * round,
+            rest = if n_stages.is_multiple_of(round.into()) { String::new() } else { format!("if (tile + r >= {n_stages}u) break;") },
         )
     }
 

@@ -4,7 +4,8 @@
 //! stage: it follows the wait for the copies of stage `t`, and the wait of all warpgroups for the multiplication of stage `t - 2`, whose memory
 //! the next copies overwrite. The instructions and their operands' layouts: <https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions>.
 
-use super::copies::{BK, Loop, Pieces, Statements, architecture};
+use super::copies::{BK, Loop, architecture};
+use super::made::{Pieces, Statements};
 use std::fmt::Write;
 use unigrad_ir::{Dialect, Place, Raw, Target, Value};
 
@@ -26,7 +27,7 @@ pub(in crate::lower) fn statement(l: &Loop, values: [Value; 5], places: [Place; 
 
 /// The loop as statements, for operands that the threads make.
 pub(in crate::lower) fn statements(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Statements {
-    l.statements(pieces(l), &[Loop::copy_prelude().to_owned(), prelude(l)], values, places)
+    Statements::new(pieces(l), &[Loop::copy_prelude().to_owned(), prelude(l)], values, places)
 }
 
 fn prelude(l: &Loop) -> String {
