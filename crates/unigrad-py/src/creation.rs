@@ -1,11 +1,11 @@
 //! Functions that make tensors.
 //!
-//! Always: without `device` they go to the default device, without `dtype` they are `float32`, or what their numbers are.
+//! Always: without `device` they go to the default device, without `dtype` they are the default float, or what their numbers are.
 
 use crate::{
     arguments::{Sizes, of_argument, size, spread, tensors},
     device::{PyDevice, or_default},
-    dtype::PyDType,
+    dtype::{PyDType, float_or},
     error::OrRaise,
     exit::Release,
     generator::{PyGenerator, source},
@@ -17,11 +17,11 @@ use pyo3::{
     prelude::*,
     types::{PyInt, PyTuple},
 };
-use unigrad::tensor::{DType, Device, Tensor};
+use unigrad::tensor::{DType, Device, Tensor, default_dtype};
 
 /// A tensor of data: numbers, nested sequences of numbers, arrays of NumPy or of another library.
 ///
-/// Numbers become `bool`, `int64` or `float32`; arrays keep their dtype.
+/// Numbers become `bool`, `int64` or the default float (`get_default_dtype`, `float32` at first); arrays keep their dtype.
 ///
 /// >>> import unigrad
 /// >>> unigrad.tensor([[1, 2], [3, 4]]).dtype
@@ -72,7 +72,7 @@ macro_rules! filled {
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
             let (shape, device) = (shape_of(shape, size)?, or_default(py, device)?);
-            let dtype = dtype.map_or(DType::F32, |dtype| dtype.0);
+            let dtype = float_or(dtype);
             finished(py, requires_grad, || Tensor::$name(shape, dtype, &device))
         }
     )* };
@@ -107,7 +107,7 @@ macro_rules! drawn {
             requires_grad: bool,
         ) -> PyResult<PyTensor> {
             let (shape, device) = (shape_of(shape, size)?, or_default(py, device)?);
-            let dtype = dtype.map_or(DType::F32, |dtype| dtype.0);
+            let dtype = float_or(dtype);
             finished(py, requires_grad, || source(generator.as_deref()).$name(shape, dtype, &device))
         }
     )* };
@@ -171,7 +171,7 @@ pub(crate) fn full(
         return Err(PyTypeError::new_err(format!("`fill_value` is a number, not {}", fill_value.get_type().name()?)));
     };
     let own = match value {
-        Value::Float(_) | Value::Constant(_) => DType::F32,
+        Value::Float(_) | Value::Constant(_) => default_dtype(),
         Value::Int(_) => DType::I64,
         Value::Bool(_) => DType::Bool,
     };
@@ -200,7 +200,7 @@ pub(crate) fn eye(
 ) -> PyResult<PyTensor> {
     let device = or_default(py, device)?;
     let (n, m) = (of_argument(py, "n", size(n))?, m.map(|m| of_argument(py, "m", size(m))).transpose()?);
-    finished(py, requires_grad, || Tensor::eye(n, m.unwrap_or(n), dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+    finished(py, requires_grad, || Tensor::eye(n, m.unwrap_or(n), float_or(dtype), &device))
 }
 
 /// Whether a number makes `arange` one of floats: a float, or a tensor or an array of them.
@@ -221,7 +221,7 @@ fn is_float(given: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
 ///
-/// Without `dtype` they are `int64` where all three are integers, or tensors of some without axes, else `float32`.
+/// Without `dtype` they are `int64` where all three are integers, or tensors of some without axes, else the default float.
 ///
 /// >>> import unigrad
 /// >>> unigrad.arange(0, 10, 3)
@@ -254,7 +254,7 @@ pub(crate) fn arange(
     }
     let step = step.map_or(Ok(1.0), |step| number("step", step))?;
     let device = or_default(py, device)?;
-    let dtype = dtype.map_or(if whole { DType::I64 } else { DType::F32 }, |dtype| dtype.0);
+    let dtype = dtype.map_or(if whole { DType::I64 } else { default_dtype() }, |dtype| dtype.0);
     if step == 0.0 || !step.is_finite() || !from.is_finite() || !to.is_finite() {
         return Err(crate::error::argument(
             py,
@@ -282,7 +282,7 @@ pub(crate) fn linspace(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let (device, steps) = (or_default(py, device)?, of_argument(py, "steps", size(steps))?);
-    finished(py, requires_grad, || Tensor::linspace(start, end, steps, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+    finished(py, requires_grad, || Tensor::linspace(start, end, steps, float_or(dtype), &device))
 }
 
 /// `base` to the powers of `linspace`.
@@ -304,7 +304,7 @@ pub(crate) fn logspace(
     requires_grad: bool,
 ) -> PyResult<PyTensor> {
     let (device, steps) = (or_default(py, device)?, of_argument(py, "steps", size(steps))?);
-    finished(py, requires_grad, || Tensor::logspace(start, end, steps, base, dtype.map_or(DType::F32, |dtype| dtype.0), &device))
+    finished(py, requires_grad, || Tensor::logspace(start, end, steps, base, float_or(dtype), &device))
 }
 
 /// Random integers from `low` (inclusive; 0 where it is left out) to `high` (exclusive): `randint(high, size)`, `randint(low, high, size)`, each also by
@@ -378,7 +378,7 @@ pub(crate) fn uniform(
     device: Option<PyDevice>,
 ) -> PyResult<PyTensor> {
     let device = or_default(py, device)?;
-    let dtype = dtype.map_or(DType::F32, |dtype| dtype.0);
+    let dtype = float_or(dtype);
     made(py, || source(generator.as_deref()).uniform_between(size.0, low, high, dtype, &device))
 }
 

@@ -5,7 +5,7 @@ use crate::error::argument;
 use pyo3::inspect::PyStaticExpr;
 use pyo3::{Borrowed, prelude::*, types::PyType};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use unigrad::tensor::DType;
+use unigrad::tensor::{DType, default_dtype};
 
 /// The type of a tensor's elements: `unigrad.float32`, `unigrad.int64`, `unigrad.bool` and so on.
 ///
@@ -60,7 +60,7 @@ pub(crate) fn named(name: &str) -> Option<DType> {
 
 #[pymethods]
 impl PyDType {
-    /// The dtype of a name (`"float32"`), of a type of Python (`float` is float32, `int` int64), or of NumPy.
+    /// The dtype of a name (`"float32"`), of a type of Python (`float` is the default float, `int` int64), or of NumPy.
     #[new]
     fn new(dtype: PyDType) -> PyDType {
         dtype
@@ -136,7 +136,7 @@ impl<'py> FromPyObject<'_, 'py> for PyDType {
             let name = class.name()?.to_string();
             // `float` is what a list of floats becomes here, and so on; NumPy's scalar types have the names of the dtypes.
             let found = match name.as_str() {
-                "float" => Some(DType::F32),
+                "float" => Some(default_dtype()),
                 "int" => Some(DType::I64),
                 "bool" | "bool_" => Some(DType::Bool),
                 name => named(name),
@@ -148,6 +148,39 @@ impl<'py> FromPyObject<'_, 'py> for PyDType {
         let name = name.or_else(|_| given.str().map(|text| text.to_string()))?;
         named(&name).map(PyDType).ok_or_else(refused)
     }
+}
+
+/// The dtype asked for, or the default float.
+pub(crate) fn float_or(dtype: Option<PyDType>) -> DType {
+    dtype.map_or_else(default_dtype, |dtype| dtype.0)
+}
+
+/// The dtype of floats that have none: `float32`, until `set_default_dtype` sets another.
+///
+/// >>> import unigrad
+/// >>> unigrad.get_default_dtype()
+/// unigrad.float32
+#[pyfunction]
+pub(crate) fn get_default_dtype() -> PyDType {
+    PyDType(default_dtype())
+}
+
+/// From now on floats without a dtype are of this one, in all threads: Python's floats beside integers, quotients of integers, what is made without a
+/// `dtype`. One of `float32`, `float64`, `float16` and `bfloat16`.
+///
+/// >>> import unigrad
+/// >>> unigrad.set_default_dtype(unigrad.float64)
+/// >>> unigrad.tensor([0.5]).dtype, (unigrad.tensor([1]) / 2).dtype
+/// (unigrad.float64, unigrad.float64)
+/// >>> unigrad.set_default_dtype(unigrad.float32)
+#[pyfunction]
+pub(crate) fn set_default_dtype(d: PyDType) -> PyResult<()> {
+    unigrad::tensor::set_default_dtype(d.0).map_err(|_| {
+        let name = name_of(d.0);
+        pyo3::exceptions::PyTypeError::new_err(format!(
+            "argument 'd' is {name}: only floating-point types are supported as the default type\n help: choose float32, float64, float16 or bfloat16"
+        ))
+    })
 }
 
 /// All dtypes as attributes of the module.

@@ -3,7 +3,7 @@
 use crate::{
     arguments::{Sizes, of_argument},
     device::{PyDevice, or_default},
-    dtype::PyDType,
+    dtype::{PyDType, float_or},
     error::{OrRaise, argument},
     exit::Release,
     tensor::{PyTensor, made},
@@ -47,10 +47,6 @@ pub(crate) fn state_of(given: &Bound<'_, PyAny>) -> PyResult<(u64, u64)> {
     let bytes = py.released(|| x.to_bytes()).or_raise(py)?;
     let half = |at: usize| bytes.get(at..at + 8).and_then(|half| half.try_into().ok()).map_or(0, u64::from_le_bytes);
     Ok((half(0), half(8)))
-}
-
-fn float(dtype: Option<PyDType>) -> DType {
-    dtype.map_or(DType::F32, |dtype| dtype.0)
 }
 
 /// What a generator is made of: a seed; or, as PyTorch's, a device, which makes no difference: its numbers are the same on all of them.
@@ -115,7 +111,7 @@ impl PyGenerator {
     #[pyo3(signature = (size, *, dtype=None, device=None))]
     fn rand(&self, py: Python<'_>, size: Sizes, dtype: Option<PyDType>, device: Option<PyDevice>) -> PyResult<PyTensor> {
         let device = or_default(py, device)?;
-        made(py, || self.0.rand(size.0, float(dtype), &device))
+        made(py, || self.0.rand(size.0, float_or(dtype), &device))
     }
 
     /// Uniform from `low` to below `high`.
@@ -130,14 +126,14 @@ impl PyGenerator {
         device: Option<PyDevice>,
     ) -> PyResult<PyTensor> {
         let device = or_default(py, device)?;
-        made(py, || self.0.uniform_between(size.0, low, high, float(dtype), &device))
+        made(py, || self.0.uniform_between(size.0, low, high, float_or(dtype), &device))
     }
 
     /// Normal with mean 0 and variance 1.
     #[pyo3(signature = (size, *, dtype=None, device=None))]
     fn randn(&self, py: Python<'_>, size: Sizes, dtype: Option<PyDType>, device: Option<PyDevice>) -> PyResult<PyTensor> {
         let device = or_default(py, device)?;
-        made(py, || self.0.randn(size.0, float(dtype), &device))
+        made(py, || self.0.randn(size.0, float_or(dtype), &device))
     }
 
     /// Integers from `low` to below `high`.

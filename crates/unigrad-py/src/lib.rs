@@ -55,7 +55,7 @@ mod _unigrad {
     #[pymodule_export]
     use device::{PyDevice, default_device, devices, set_default_device};
     #[pymodule_export]
-    use dtype::PyDType;
+    use dtype::{PyDType, get_default_dtype, set_default_dtype};
     #[pymodule_export]
     use exchange::{Held, asarray, from_dlpack, from_numpy};
     #[pymodule_export]

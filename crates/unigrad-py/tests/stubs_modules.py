@@ -167,7 +167,7 @@ OTHER_NAMES = {
     **_each("builtins.tuple[Tensor, ...]", "hsplit vsplit dsplit broadcast_tensors std_mean var_mean"),
     **_each("builtins.bool", "allclose equal is_floating_point is_complex is_contiguous is_nonzero is_same_size can_cast"),
     **_each("builtins.int", "element_size ndimension nelement"),
-    **_each("DType", "get_default_dtype promote_types result_type"),
+    **_each("DType", "promote_types result_type"),
     "broadcast_shapes": "builtins.tuple[builtins.int, ...]",
 }  # fmt: skip
 RESULTS |= OTHER_NAMES

@@ -10,6 +10,7 @@
 use crate::{
     Tensor,
     axes::clamped,
+    default_dtype::default_dtype,
     promotion::{align, align_exprs, align_value, promote, promote_value, to_float, value_expr, value_like},
     rules::{gated, is_number, with_slope},
 };
@@ -81,7 +82,7 @@ fn binary_by_rule(op: BinaryOp, a: Expr, b: Result<Expr, Value>, swapped: bool) 
         Add if dtype == DType::Bool => (Or, None),
         Mul if dtype == DType::Bool => (And, None),
         Sub | Rem | IDiv | Pow | Shl | Shr if dtype == DType::Bool => (op, Some(DType::I64)),
-        Div | Atan2 if !dtype.is_float() => (op, Some(DType::F32)),
+        Div | Atan2 if !dtype.is_float() => (op, Some(default_dtype())),
         Add | Sub | Mul | Div | IDiv | Rem | Pow | Atan2 | Shl | Shr => (op, None),
         Max | Min | Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor => (op, None),
     };
@@ -678,7 +679,7 @@ fn try_where(condition: &Expr, yes: &Operand, no: &Operand) -> Result<Expr, Expr
 
 fn value_dtype(value: Value) -> DType {
     match value {
-        Value::Float(_) | Value::Constant(_) => DType::F32,
+        Value::Float(_) | Value::Constant(_) => default_dtype(),
         Value::Int(_) => DType::I64,
         Value::Bool(_) => DType::Bool,
     }

@@ -6,7 +6,8 @@
 //! **A tensor of rank 0** beside one of higher rank is weak, as in PyTorch: it decides only if its kind (bool, integer, float) is the
 //! higher one. A `f32` loss scale of rank 0 leaves an `f16` tensor `f16`.
 //!
-//! **Rust numbers** are weaker still: a float leaves float tensors as they are, and makes integers and bools `f32`; an integer leaves
+//! **Rust numbers** are weaker still: a float leaves float tensors as they are, and makes integers and bools `f32`
+//! (or what [`set_default_dtype`](crate::set_default_dtype) has set, here and below); an integer leaves
 //! integers and floats as they are, and makes bools `i64`; a `bool` changes nothing.
 //!
 //! | op | rule |
@@ -21,7 +22,10 @@
 //! Half types compute in `f32` and round once when a value is stored. 8-bit floats promote with nothing but themselves, and compute with nothing:
 //! a cast comes first.
 
-use crate::arithmetic::{Operand, Value};
+use crate::{
+    arithmetic::{Operand, Value},
+    default_dtype::default_dtype,
+};
 use unigrad_graph::{DType, ErrorKind, Expr, Literal};
 
 /// bool, integer, float.
@@ -62,15 +66,15 @@ pub(crate) fn refuse_mixed(op: &str, exprs: &[&Expr]) -> Result<(), Expr> {
 /// The dtype of a tensor beside a Rust number.
 pub(crate) fn promote_value(dtype: DType, value: Value) -> DType {
     match value {
-        Value::Float(_) | Value::Constant(_) if !dtype.is_float() => DType::F32,
+        Value::Float(_) | Value::Constant(_) if !dtype.is_float() => default_dtype(),
         Value::Int(_) if dtype == DType::Bool => DType::I64,
         Value::Float(_) | Value::Constant(_) | Value::Int(_) | Value::Bool(_) => dtype,
     }
 }
 
-/// Floats stay, the rest becomes `f32`.
+/// Floats stay, the rest becomes the default float.
 pub(crate) fn to_float(dtype: DType) -> DType {
-    if dtype.is_float() { dtype } else { DType::F32 }
+    if dtype.is_float() { dtype } else { default_dtype() }
 }
 
 /// The dtype sums of `dtype` have.

@@ -93,7 +93,7 @@ from ._unigrad import from_dlpack as from_dlpack
 from ._unigrad import from_numpy as from_numpy
 from ._unigrad import full as full
 from . import func as func
-from ._torch_names.dtypes import get_default_dtype as get_default_dtype
+from ._unigrad import get_default_dtype as get_default_dtype
 from ._unigrad import get_rng_state as get_rng_state
 from ._unigrad import grad as grad
 from ._unigrad import grad_enabled as grad_enabled
@@ -127,6 +127,7 @@ from ._torch_names.creation import scalar_tensor as scalar_tensor
 from .func import scan as scan
 from ._unigrad import seed as seed
 from ._unigrad import set_default_device as set_default_device
+from ._unigrad import set_default_dtype as set_default_dtype
 from ._unigrad import set_rng_state as set_rng_state
 from ._unigrad import short as short
 from ._unigrad import stack as stack

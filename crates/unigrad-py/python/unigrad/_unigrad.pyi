@@ -138,7 +138,7 @@ class DType:
 
     def __new__(cls, /, dtype: DType | builtins.str | builtins.type) -> DType:
         """
-        The dtype of a name (`"float32"`), of a type of Python (`float` is float32, `int` int64), or of NumPy.
+        The dtype of a name (`"float32"`), of a type of Python (`float` is the default float, `int` int64), or of NumPy.
         """
 
     def __reduce__(self, /) -> builtins.tuple[Any, ...]:
@@ -5808,7 +5808,7 @@ def arange(start: Tensor | builtins.float | None=None, end: Tensor | builtins.fl
     """
     `start`, `start + step`, and so on, below `end`: `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
 
-    Without `dtype` they are `int64` where all three are integers, or tensors of some without axes, else `float32`.
+    Without `dtype` they are `int64` where all three are integers, or tensors of some without axes, else the default float.
 
     >>> import unigrad
     >>> unigrad.arange(0, 10, 3)
@@ -5940,6 +5940,15 @@ def full(size: builtins.int | Sequence[builtins.int], fill_value: Tensor | built
     >>> import unigrad
     >>> unigrad.full((2,), 7.0)
     tensor([7., 7.])
+    """
+
+def get_default_dtype() -> DType:
+    """
+    The dtype of floats that have none: `float32`, until `set_default_dtype` sets another.
+
+    >>> import unigrad
+    >>> unigrad.get_default_dtype()
+    unigrad.float32
     """
 
 def get_rng_state() -> Tensor:
@@ -6109,6 +6118,18 @@ def set_default_device(device: Device | builtins.str) -> Device:
     Device('cpu:0')
     """
 
+def set_default_dtype(d: DType | builtins.str | builtins.type) -> None:
+    """
+    From now on floats without a dtype are of this one, in all threads: Python's floats beside integers, quotients of integers, what is made without a
+    `dtype`. One of `float32`, `float64`, `float16` and `bfloat16`.
+
+    >>> import unigrad
+    >>> unigrad.set_default_dtype(unigrad.float64)
+    >>> unigrad.tensor([0.5]).dtype, (unigrad.tensor([1]) / 2).dtype
+    (unigrad.float64, unigrad.float64)
+    >>> unigrad.set_default_dtype(unigrad.float32)
+    """
+
 def set_rng_state(new_state: Tensor | builtins.tuple[builtins.int, builtins.int]) -> None:
     """
     Goes on with the random numbers of this process from a state: that of `get_rng_state`, or a generator's.
@@ -6132,7 +6153,7 @@ def tensor(data: Any, *, dtype: DType | builtins.str | builtins.type | None=None
     """
     A tensor of data: numbers, nested sequences of numbers, arrays of NumPy or of another library.
 
-    Numbers become `bool`, `int64` or `float32`; arrays keep their dtype.
+    Numbers become `bool`, `int64` or the default float (`get_default_dtype`, `float32` at first); arrays keep their dtype.
 
     >>> import unigrad
     >>> unigrad.tensor([[1, 2], [3, 4]]).dtype

@@ -1,7 +1,7 @@
 //! Data of Python's objects: numbers, nested sequences, buffers, arrays.
 //!
 //! In: an object. Out: a tensor with its values.
-//! Always: the shape is that of the nesting; numbers without a dtype become `bool`, `int64` or `float32`, as in PyTorch; arrays keep their dtype.
+//! Always: the shape is that of the nesting; numbers without a dtype become `bool`, `int64` or the default float, as in PyTorch; arrays keep their dtype.
 //! Never: recurses deeper than a tensor has axes.
 
 use crate::{
@@ -18,7 +18,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyFloat, PyInt, PyString},
 };
-use unigrad::tensor::{DType, Device, Literal, Tensor};
+use unigrad::tensor::{DType, Device, Literal, Tensor, default_dtype};
 
 /// Axes that nested sequences may have.
 const MAX_DEPTH: usize = 16;
@@ -128,7 +128,7 @@ struct Values {
 impl Default for Values {
     fn default() -> Values {
         // A list without numbers is one of floats.
-        Values { numbers: Vec::new(), tensors: Vec::new(), dtype: DType::F32 }
+        Values { numbers: Vec::new(), tensors: Vec::new(), dtype: default_dtype() }
     }
 }
 
@@ -174,7 +174,7 @@ impl Values {
             self.tensors.push(tensor);
             return Ok(());
         } else if let Ok(float) = given.cast::<PyFloat>() {
-            (Number::Float(float.value()), DType::F32)
+            (Number::Float(float.value()), default_dtype())
         } else if let Ok(truth) = given.cast::<PyBool>() {
             (Number::Int(truth.is_true().into()), DType::Bool)
         } else if given.is_instance_of::<PyInt>() {
@@ -186,7 +186,7 @@ impl Values {
             return Err(PyValueError::new_err(format!("rows differ in depth: a sequence where axis {axis} would end")));
         } else {
             match crate::arguments::number(given)? {
-                Some(unigrad::tensor::Value::Float(value)) => (Number::Float(value), DType::F32),
+                Some(unigrad::tensor::Value::Float(value)) => (Number::Float(value), default_dtype()),
                 Some(unigrad::tensor::Value::Int(value)) => (Number::Int(value), DType::I64),
                 Some(unigrad::tensor::Value::Bool(value)) => (Number::Int(value.into()), DType::Bool),
                 _ => {

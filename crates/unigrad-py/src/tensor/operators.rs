@@ -10,7 +10,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyTuple},
 };
-use unigrad::tensor::{DType, Operand, Tensor, Value};
+use unigrad::tensor::{DType, Operand, Tensor, Value, default_dtype};
 
 /// An operator with the tensor on the left.
 #[inline]
@@ -66,7 +66,9 @@ fn right(x: &PyTensor, py: Python<'_>, other: &Bound<'_, PyAny>, op: impl FnOnce
 fn weak(py: Python<'_>, value: Value, beside: &Tensor) -> PyResult<Tensor> {
     let (dtype, device) = (beside.dtype(), beside.device().or_raise(py)?);
     Ok(match value {
-        Value::Float(value) | Value::Constant(value) => Tensor::scalar(value, if dtype.is_float() { dtype } else { DType::F32 }, &device),
+        Value::Float(value) | Value::Constant(value) => {
+            Tensor::scalar(value, if dtype.is_float() { dtype } else { default_dtype() }, &device)
+        }
         Value::Int(value) => Tensor::full_int([], value, if dtype == DType::Bool { DType::I64 } else { dtype }, &device),
         Value::Bool(value) => Tensor::full_int([], value.into(), dtype, &device),
     })

@@ -4,14 +4,14 @@ use super::PyTensor;
 use crate::dtype::name_of;
 use crate::exit::Release;
 use pyo3::{exceptions::PyTypeError, prelude::*};
-use unigrad::tensor::DType;
+use unigrad::tensor::{DType, default_dtype};
 
 /// Columns of a line.
 const LINE: usize = 80;
 
 /// Dtypes that numbers of Python have by themselves: they need not be named.
 fn is_plain(dtype: DType) -> bool {
-    matches!(dtype, DType::F32 | DType::I64 | DType::Bool)
+    dtype == default_dtype() || matches!(dtype, DType::I64 | DType::Bool)
 }
 
 #[pymethods]
@@ -32,7 +32,7 @@ impl PyTensor {
             let sizes: Vec<String> = x.shape().iter().map(ToString::to_string).collect();
             said.push(format!("size=({})", sizes.join(", ")));
         }
-        if !is_plain(x.dtype()) || (x.numel() == 0 && x.dtype() != DType::F32) {
+        if !is_plain(x.dtype()) || (x.numel() == 0 && x.dtype() != default_dtype()) {
             said.push(format!("dtype=unigrad.{}", name_of(x.dtype())));
         }
         if x.needs_grad() {

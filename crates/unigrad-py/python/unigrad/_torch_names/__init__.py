@@ -8,11 +8,11 @@ Never: computes what an op of the crates computes, or is there for the name or t
 
 from . import arithmetic, dtypes, in_place, indexing, reductions, shapes  # noqa: F401
 from .creation import as_tensor, bartlett_window, blackman_window, cat, hamming_window, hann_window, normal, randint_like, scalar_tensor, vander
-from .dtypes import can_cast, get_default_dtype, promote_types, result_type
+from .dtypes import can_cast, promote_types, result_type
 from .shapes import atleast_1d, atleast_2d, atleast_3d, broadcast_shapes, broadcast_tensors, cartesian_prod
 
 __all__ = [
     "as_tensor", "atleast_1d", "atleast_2d", "atleast_3d", "bartlett_window", "blackman_window", "broadcast_shapes", "broadcast_tensors", "can_cast",
-    "cartesian_prod", "cat", "get_default_dtype", "hamming_window", "hann_window", "normal", "promote_types", "randint_like", "result_type", "scalar_tensor",
+    "cartesian_prod", "cat", "hamming_window", "hann_window", "normal", "promote_types", "randint_like", "result_type", "scalar_tensor",
     "vander",
 ]  # fmt: skip

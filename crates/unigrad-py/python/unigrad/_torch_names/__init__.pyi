@@ -25,7 +25,6 @@ from unigrad._torch_names.creation import randint_like as randint_like
 from unigrad._torch_names.creation import scalar_tensor as scalar_tensor
 from unigrad._torch_names.creation import vander as vander
 from unigrad._torch_names.dtypes import can_cast as can_cast
-from unigrad._torch_names.dtypes import get_default_dtype as get_default_dtype
 from unigrad._torch_names.dtypes import promote_types as promote_types
 from unigrad._torch_names.dtypes import result_type as result_type
 from unigrad._torch_names.shapes import atleast_1d as atleast_1d

@@ -4,7 +4,7 @@ import math
 
 from .. import _check
 from .._errors import ArgumentError, DTypeError
-from .._unigrad import Tensor, arange, concat, float32, full, rand, randint, randn, tensor
+from .._unigrad import Tensor, arange, concat, float32, full, get_default_dtype, rand, randint, randn, tensor
 from ._method import _method, _method_named
 
 
@@ -57,7 +57,8 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 def bernoulli(self, p=None, *, generator=None):
     """0 or 1, 1 with the probability that each element is, or with the probability ``p``; of a generator of one's own if one is given."""
     limit = self if p is None else _check.probability("p", p)
-    dtype = self.dtype if p is None else None
+    # Whatever the default is, so that a seed gives the same.
+    dtype = self.dtype if p is None else float32
     return (rand(tuple(self.shape), dtype=dtype, device=self.device, generator=generator) < limit).to(self.dtype)
 
 
@@ -121,7 +122,7 @@ def randint_like(x, low, high=None, *, generator=None, dtype=None, device=None, 
 def _window(window_length, periodic, dtype, device, requires_grad, values):
     """A window of one period, or one that is symmetric: ``values(places, n)`` for the places 0 to n of a symmetric one."""
     n, periodic = _check.size("window_length", window_length), _check.flag("periodic", periodic)
-    places = arange(n + periodic, dtype=float32 if dtype is None else dtype, device=device)
+    places = arange(n + periodic, dtype=get_default_dtype() if dtype is None else dtype, device=device)
     if not places.is_floating_point():
         raise DTypeError(f"argument 'dtype' is {places.dtype}\n help: windows are floats")
     made = places.fill_(1) if n <= 1 else values(places, n - 1 + periodic)
@@ -210,10 +211,10 @@ def cat(tensors, dim=0, *, axis=None):
 
 
 def scalar_tensor(value, *, dtype=None, device=None, requires_grad=False):
-    """A number as a tensor without axes; ``float32`` unless said.
+    """A number as a tensor without axes; of the default dtype unless said.
 
     >>> import unigrad
     >>> unigrad.scalar_tensor(2.0)
     tensor(2.)
     """
-    return full((), value, dtype=float32 if dtype is None else dtype, device=device, requires_grad=requires_grad)
+    return full((), value, dtype=get_default_dtype() if dtype is None else dtype, device=device, requires_grad=requires_grad)

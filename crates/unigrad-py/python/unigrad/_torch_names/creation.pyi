@@ -131,7 +131,7 @@ def cat(tensors: Any, dim: builtins.int=0, *, axis: Any=None) -> Tensor:
     tensor([1., 1., 0.])"""
     ...
 def scalar_tensor(value: builtins.float, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
-    """A number as a tensor without axes; ``float32`` unless said.
+    """A number as a tensor without axes; of the default dtype unless said.
 
     >>> import unigrad
     >>> unigrad.scalar_tensor(2.0)

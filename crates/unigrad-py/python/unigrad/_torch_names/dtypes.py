@@ -2,7 +2,7 @@
 
 from .. import _check
 from .._errors import DTypeError
-from .._unigrad import DType, Tensor, float32, tensor, zeros
+from .._unigrad import DType, Tensor, tensor, zeros
 from ._method import _method
 
 # PyTorch's names of tensors' types.
@@ -71,13 +71,3 @@ def can_cast(from_, to):
     if from_.is_floating_point:
         return to.is_floating_point
     return from_.name == "bool" or to.name != "bool"
-
-
-def get_default_dtype():
-    """The dtype of numbers without one: ``float32``, which is fixed.
-
-    >>> import unigrad
-    >>> unigrad.get_default_dtype()
-    unigrad.float32
-    """
-    return float32

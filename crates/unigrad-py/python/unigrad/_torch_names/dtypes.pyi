@@ -46,10 +46,3 @@ def can_cast(from_: Any, to: Any) -> builtins.bool:
     >>> unigrad.can_cast(unigrad.float64, unigrad.int32), unigrad.can_cast(unigrad.int64, unigrad.int8)
     (False, True)"""
     ...
-def get_default_dtype() -> DType:
-    """The dtype of numbers without one: ``float32``, which is fixed.
-
-    >>> import unigrad
-    >>> unigrad.get_default_dtype()
-    unigrad.float32"""
-    ...

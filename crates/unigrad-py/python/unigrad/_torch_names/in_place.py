@@ -6,7 +6,7 @@ import operator
 
 from .. import _check
 from .._errors import ArgumentError, AutogradError, ShapeError
-from .._unigrad import NoGrad, Tensor, arange, full, grad_enabled, rand, randint, randn
+from .._unigrad import NoGrad, Tensor, arange, float32, full, grad_enabled, rand, randint, randn
 from ._method import _method, _method_named
 
 _IN_PLACE = (
@@ -70,7 +70,7 @@ def fill_diagonal_(self, fill_value, wrap=False):
 def normal_(self, mean=0.0, std=1.0, *, generator=None):
     """Normally distributed numbers, for all holders of this tensor."""
     mean, std = _check.number("mean", mean), _check.number("std", std, 0.0)
-    return _set(self, randn(tuple(self.shape), device=self.device, generator=generator) * std + mean, "normal_")
+    return _set(self, randn(tuple(self.shape), dtype=float32, device=self.device, generator=generator) * std + mean, "normal_")
 
 
 @_method
@@ -79,7 +79,7 @@ def uniform_(self, from_=0.0, to=1.0, *, generator=None):
     least, most = _check.number("from_", from_), _check.number("to", to)
     if least > most:
         raise ArgumentError(f"argument 'from_' is {least}, above 'to', {most}\n help: use a range")
-    return _set(self, rand(tuple(self.shape), device=self.device, generator=generator) * (most - least) + least, "uniform_")
+    return _set(self, rand(tuple(self.shape), dtype=float32, device=self.device, generator=generator) * (most - least) + least, "uniform_")
 
 
 # How far integers go that a dtype holds all of: those of floats by their digits.
@@ -101,7 +101,7 @@ def random_(self, from_=None, to=None, *, generator=None):
 
 def _drawn(self, name, generator, make):
     """What numbers above 0 and at most 1 become, for all holders of this tensor."""
-    return _set(self, make(1 - rand(tuple(self.shape), device=self.device, generator=generator)), name)
+    return _set(self, make(1 - rand(tuple(self.shape), dtype=float32, device=self.device, generator=generator)), name)
 
 
 @_method
@@ -109,7 +109,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
     """1 with the probability ``p``, a number or a tensor that broadcasts, else 0, for all holders of this tensor."""
     if not isinstance(p, Tensor):
         p = _check.probability("p", p)
-    return self.copy_((rand(tuple(self.shape), device=self.device, generator=generator) < p).to(self.dtype))
+    return self.copy_((rand(tuple(self.shape), dtype=float32, device=self.device, generator=generator) < p).to(self.dtype))
 
 
 @_method
@@ -125,14 +125,14 @@ def geometric_(self, p, *, generator=None):
     p = _check.number("p", p, above=0, most=1.0)
     if p == 1:
         return self.fill_(1)
-    return self.copy_((1 - rand(tuple(self.shape), device=self.device, generator=generator)).log().div(math.log1p(-p)).ceil().clamp(min=1).to(self.dtype))
+    return self.copy_((1 - rand(tuple(self.shape), dtype=float32, device=self.device, generator=generator)).log().div(math.log1p(-p)).ceil().clamp(min=1).to(self.dtype))
 
 
 @_method
 def log_normal_(self, mean=1.0, std=2.0, *, generator=None):
     """Numbers whose logarithms are normally distributed with this mean and deviation, for all holders of this tensor."""
     mean, std = _check.number("mean", mean), _check.number("std", std, above=0)
-    return _set(self, (randn(tuple(self.shape), device=self.device, generator=generator) * std + mean).exp(), "log_normal_")
+    return _set(self, (randn(tuple(self.shape), dtype=float32, device=self.device, generator=generator) * std + mean).exp(), "log_normal_")
 
 
 @_method

@@ -4,7 +4,7 @@ import math
 
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import Tensor, concat
+from .._unigrad import Tensor, concat, get_default_dtype
 from ._method import _NATIVE, _method, _method_named
 
 
@@ -96,7 +96,7 @@ def isreal(self):
 @_method
 def angle(self):
     """0 of what is not negative, pi of what is; NaN of NaN."""
-    x = self if self.is_floating_point() else self.to("float32")
+    x = self if self.is_floating_point() else self.to(get_default_dtype())
     sign = x.sign()
     return x.isnan().where_(x.detach(), (sign * sign - sign) * (math.pi / 2))
 

@@ -123,7 +123,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     device = _u.default_device() if device is None else device
     rows = _u.arange(n_rows, device=device).reshape((n_rows, 1))
     columns = _u.arange(n_cols, device=device).reshape((1, n_cols))
-    return (columns - rows == k).to(_u.float32 if dtype is None else dtype)
+    return (columns - rows == k).to(_u.get_default_dtype() if dtype is None else dtype)
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
@@ -139,7 +139,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
         raise ValueError("`step` is not 0")
     if (stop - start) * step <= 0:
         whole = builtins.all(isinstance(value, builtins.int) for value in (start, stop, step))
-        return zeros((0,), dtype=dtype or (_u.int64 if whole else _u.float32), device=device)
+        return zeros((0,), dtype=dtype or (_u.int64 if whole else _u.get_default_dtype()), device=device)
     return _u.arange(start, stop, step, dtype=dtype, device=device)
 
 

@@ -34,7 +34,7 @@ class __array_namespace_info__:  # noqa: N801
 
     def default_dtypes(self, *, device=None):
         """The dtypes of arrays that are made without one."""
-        return {"real floating": _u.float32, "integral": _u.int64, "indexing": _u.int64}
+        return {"real floating": _u.get_default_dtype(), "integral": _u.int64, "indexing": _u.int64}
 
     def dtypes(self, *, device=None, kind=None):
         """The standard's dtypes that are here, by name; of a kind or several, if asked."""

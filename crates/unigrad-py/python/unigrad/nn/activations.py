@@ -110,7 +110,7 @@ class PReLU(Module):
 
         super().__init__()
         self.num_parameters, self.init = _check.positive("num_parameters", num_parameters), _check.number("init", init)
-        self.weight = Parameter(full((self.num_parameters,), self.init, dtype=dtype or "float32", device=device))
+        self.weight = Parameter(full((self.num_parameters,), self.init, dtype=dtype, device=device))
 
     def forward(self, input):
         """Keeps the shape."""

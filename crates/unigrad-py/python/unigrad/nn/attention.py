@@ -30,7 +30,7 @@ __all__ = [
 
 
 def _glorot(shape, dtype, device, fill=init.xavier_uniform_):
-    return fill(Parameter(zeros(shape, dtype=dtype or "float32", device=device)))
+    return fill(Parameter(zeros(shape, dtype=dtype, device=device)))
 
 
 class MultiheadAttention(Module):
@@ -76,7 +76,7 @@ class MultiheadAttention(Module):
             self.register_parameter("in_proj_weight", None)
             for name, features in names.items():
                 setattr(self, name, _glorot((size, features), dtype, device))
-        zero = Parameter(full((3 * size,), 0.0, dtype=dtype or "float32", device=device)) if bias else None
+        zero = Parameter(full((3 * size,), 0.0, dtype=dtype, device=device)) if bias else None
         self.register_parameter("in_proj_bias", zero)
         self.out_proj = Linear(size, size, bias=bias, device=device, dtype=dtype)
         if bias:
@@ -349,7 +349,7 @@ class Transformer(Module):
     def generate_square_subsequent_mask(sz, device=None, dtype=None):
         """``[sz, sz]``: minus infinity where a position does not see a later one, else 0."""
         sz = _check.size("sz", sz)
-        return full((sz, sz), float("-inf"), dtype=dtype or "float32", device=device).triu(1)
+        return full((sz, sz), float("-inf"), dtype=dtype, device=device).triu(1)
 
     def forward(
         self,

@@ -18,11 +18,11 @@ __all__ = [
 
 def _uniform(shape, fan_in, dtype, device):
     bound = 1.0 / math.sqrt(fan_in) if fan_in > 0 else 0.0
-    return Parameter(uniform(-bound, bound, shape, dtype=dtype or "float32", device=device))
+    return Parameter(uniform(-bound, bound, shape, dtype=dtype, device=device))
 
 
 def _constant(shape, value, dtype, device):
-    return Parameter(full(shape, value, dtype=dtype or "float32", device=device))
+    return Parameter(full(shape, value, dtype=dtype, device=device))
 
 
 class Identity(Module):
@@ -96,7 +96,7 @@ class Bilinear(Module):
 
 
 def _table(n, size, padding_idx, dtype, device):
-    weight = randn((n, size), dtype=dtype or "float32", device=device)
+    weight = randn((n, size), dtype=dtype, device=device)
     if padding_idx is not None:
         rows = arange(n, device=weight.device).unsqueeze(1)
         weight = (rows == padding_idx).where_(0.0, weight)

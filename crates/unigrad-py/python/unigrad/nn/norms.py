@@ -26,7 +26,7 @@ class _Running(Module):
             wanted = self.affine and (name == "weight" or _check.flag("bias", bias))
             self.register_parameter(name, _constant(shape, value, dtype, device) if wanted else None)
         for name, value in (("running_mean", 0.0), ("running_var", 1.0)):
-            self.register_buffer(name, full(shape, value, dtype=dtype or "float32", device=device) if self.track_running_stats else None)
+            self.register_buffer(name, full(shape, value, dtype=dtype, device=device) if self.track_running_stats else None)
         self.register_buffer("num_batches_tracked", tensor(0, device=device) if self.track_running_stats else None)
 
     def reset_running_stats(self):

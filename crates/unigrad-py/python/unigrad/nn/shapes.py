@@ -4,7 +4,7 @@ import math
 
 from .. import _check
 from .._errors import ArgumentError
-from .._unigrad import _nn, arange, randn
+from .._unigrad import _nn, arange, get_default_dtype, randn
 from . import functional as F
 from .layers import Dropout
 from .module import Module
@@ -262,7 +262,7 @@ class SinusoidalEncoding(Module):
         positions = arange(self.longest, dtype="float64", device="cpu").unsqueeze(1)
         features = arange(self.size, device="cpu")
         angles = positions * ((features // 2 * 2).cast("float64") * (-math.log(10000.0) / max(self.size, 1))).exp()
-        table = (features % 2 == 0).where_(angles.sin(), angles.cos()).cast("float32").unsqueeze(0)
+        table = (features % 2 == 0).where_(angles.sin(), angles.cos()).cast(get_default_dtype()).unsqueeze(0)
         self.register_buffer("pe", table if device is None else table.to(device))
 
     def forward(self, input):
@@ -283,7 +283,7 @@ class LearnedEncoding(Module):
     def __init__(self, size, longest, device=None, dtype=None):
         super().__init__()
         self.size, self.longest = _check.size("size", size), _check.size("longest", longest)
-        self.weight = Parameter(randn((self.longest, self.size), dtype=dtype or "float32", device=device) * 0.02)
+        self.weight = Parameter(randn((self.longest, self.size), dtype=dtype, device=device) * 0.02)
 
     def forward(self, input):
         """Keeps the shape ``[batch, length, size]``."""

@@ -57,7 +57,7 @@ def _mu_product(group, steps):
 
 def _memory(tensors, steps):
     """The memory of L-BFGS in PyTorch's form: the state of the first parameter."""
-    own = {"step": tensor(float(steps)), "n_iter": tensors["n_iter"].item(), "func_evals": tensors["func_evals"].item(), "H_diag": tensors["h_diag"]}
+    own = {"step": tensor(float(steps), dtype="float32"), "n_iter": tensors["n_iter"].item(), "func_evals": tensors["func_evals"].item(), "H_diag": tensors["h_diag"]}
     if "d" in tensors:
         own.update({name: tensors[name] for name in _VECTORS}, t=tensors["t"].item())
     for name in _LISTS:
@@ -421,7 +421,7 @@ class Optimizer:
             for at in range(n):
                 own = steps - (missed[at] if missed else 0)
                 if own:
-                    state.setdefault(at, {})["step"] = tensor(float(own))
+                    state.setdefault(at, {})["step"] = tensor(float(own), dtype="float32")
                 else:
                     # As in PyTorch, what never had a gradient has no state.
                     state.pop(at, None)
