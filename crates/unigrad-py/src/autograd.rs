@@ -8,9 +8,9 @@ use crate::{
     origin::here,
     tensor::{PyTensor, checked},
 };
-use pyo3::{prelude::*, types::PyTuple};
+use pyo3::{prelude::*, sync::PyOnceLock, types::PyTuple};
 use std::cell::RefCell;
-use unigrad::tensor::{Tensor, grad_allow_unused, grad_with};
+use unigrad::tensor::{GradientNode, Tensor, grad_allow_unused, grad_with};
 
 /// The gradients of `outputs` with respect to `inputs`, as a tuple.
 ///
@@ -94,6 +94,62 @@ impl PyGradientHook {
     #[pyo3(signature = (*_raised))]
     fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) {
         self.remove(py);
+    }
+}
+
+/// The objects that are leaves, by the numbers of their nodes, as long as they live: what `variable` gives is the program's own object.
+static LEAVES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+
+fn leaves<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyAny>> {
+    let made = || py.import("weakref")?.getattr("WeakValueDictionary")?.call0().map(Bound::unbind);
+    Ok(LEAVES.get_or_try_init(py, made)?.bind(py))
+}
+
+/// Remembers the object of a leaf; of several for one leaf the first that lives.
+#[pyfunction]
+pub(crate) fn _leaf(tensor: &Bound<'_, PyTensor>) -> PyResult<()> {
+    match GradientNode::of(tensor.get().tensor()).filter(GradientNode::is_leaf) {
+        Some(node) => leaves(tensor.py())?.call_method1("setdefault", (node.key().1, tensor)).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// A node of a gradient's graph, for `unigrad.autograd.Node`.
+#[pyclass(name = "_GradientNode", module = "unigrad", frozen)]
+pub(crate) struct PyGradientNode(pub(crate) GradientNode);
+
+#[pymethods]
+impl PyGradientNode {
+    /// The name of the op.
+    fn op(&self) -> &str {
+        self.0.op()
+    }
+
+    /// What tells nodes apart.
+    fn key(&self) -> (bool, u64) {
+        self.0.key()
+    }
+
+    /// Whether it is a leaf.
+    fn is_leaf(&self) -> bool {
+        self.0.is_leaf()
+    }
+
+    /// Those that the gradient goes to, one for each input.
+    fn next(&self) -> Vec<Option<PyGradientNode>> {
+        self.0.next().into_iter().map(|node| node.map(PyGradientNode)).collect()
+    }
+
+    /// A leaf's tensor.
+    fn variable<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(tensor) = self.0.variable() else { return Ok(None) };
+        let known = leaves(py)?.call_method1("get", (self.0.key().1,))?;
+        if !known.is_none() {
+            return Ok(Some(known));
+        }
+        let made = Bound::new(py, PyTensor::from(tensor))?;
+        _leaf(&made)?;
+        Ok(Some(made.into_any()))
     }
 }
 

@@ -9,8 +9,7 @@ use crate::{
     error::OrRaise,
     exit::Release,
     generator::{PyGenerator, source},
-    origin::here,
-    tensor::{PyTensor, all_made, checked, made, made_of},
+    tensor::{PyTensor, all_made, made, made_of},
 };
 use pyo3::{
     exceptions::PyTypeError,
@@ -28,16 +27,15 @@ use unigrad::tensor::{DType, Device, Tensor, default_dtype};
 /// unigrad.int64
 #[pyfunction]
 #[pyo3(signature = (data, *, dtype=None, device=None, requires_grad=false))]
-pub(crate) fn tensor(
-    py: Python<'_>,
-    data: &Bound<'_, PyAny>,
+pub(crate) fn tensor<'py>(
+    py: Python<'py>,
+    data: &Bound<'py, PyAny>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let tensor = made_of(py, data, dtype, device)?;
-    let _here = here(py);
-    checked(py, if requires_grad { tensor.requires_grad() } else { tensor })
+    finished(py, requires_grad, || tensor)
 }
 
 /// The shape of `f(2, 3)`, `f((2, 3))` or `f(size=(2, 3))`.
@@ -54,8 +52,12 @@ fn spread_or_none(shape: &Bound<'_, PyTuple>) -> PyResult<Vec<i64>> {
 }
 
 /// Of a gradient's leaf or not.
-fn finished(py: Python<'_>, requires_grad: bool, op: impl FnOnce() -> Tensor) -> PyResult<PyTensor> {
-    made(py, || if requires_grad { op().requires_grad() } else { op() })
+fn finished(py: Python<'_>, requires_grad: bool, op: impl FnOnce() -> Tensor) -> PyResult<Bound<'_, PyTensor>> {
+    let tensor = Bound::new(py, made(py, || if requires_grad { op().requires_grad() } else { op() })?)?;
+    if requires_grad {
+        crate::autograd::_leaf(&tensor)?;
+    }
+    Ok(tensor)
 }
 
 macro_rules! filled {
@@ -63,14 +65,14 @@ macro_rules! filled {
         $(#[doc = $doc])*
         #[pyfunction]
         #[pyo3(signature = (*shape, size=None, dtype=None, device=None, requires_grad=false))]
-        pub(crate) fn $name(
-            py: Python<'_>,
-            shape: &Bound<'_, PyTuple>,
+        pub(crate) fn $name<'py>(
+            py: Python<'py>,
+            shape: &Bound<'py, PyTuple>,
             size: Option<Sizes>,
             dtype: Option<PyDType>,
             device: Option<PyDevice>,
             requires_grad: bool,
-        ) -> PyResult<PyTensor> {
+        ) -> PyResult<Bound<'py, PyTensor>> {
             let (shape, device) = (shape_of(shape, size)?, or_default(py, device)?);
             let dtype = float_or(dtype);
             finished(py, requires_grad, || Tensor::$name(shape, dtype, &device))
@@ -97,15 +99,15 @@ macro_rules! drawn {
         $(#[doc = $doc])*
         #[pyfunction]
         #[pyo3(signature = (*shape, size=None, generator=None, dtype=None, device=None, requires_grad=false))]
-        pub(crate) fn $name(
-            py: Python<'_>,
-            shape: &Bound<'_, PyTuple>,
+        pub(crate) fn $name<'py>(
+            py: Python<'py>,
+            shape: &Bound<'py, PyTuple>,
             size: Option<Sizes>,
             generator: Option<PyRef<'_, PyGenerator>>,
             dtype: Option<PyDType>,
             device: Option<PyDevice>,
             requires_grad: bool,
-        ) -> PyResult<PyTensor> {
+        ) -> PyResult<Bound<'py, PyTensor>> {
             let (shape, device) = (shape_of(shape, size)?, or_default(py, device)?);
             let dtype = float_or(dtype);
             finished(py, requires_grad, || source(generator.as_deref()).$name(shape, dtype, &device))
@@ -134,14 +136,14 @@ drawn!(
 /// (2, 3)
 #[pyfunction]
 #[pyo3(signature = (*shape, size=None, dtype=None, device=None, requires_grad=false))]
-pub(crate) fn empty(
-    py: Python<'_>,
-    shape: &Bound<'_, PyTuple>,
+pub(crate) fn empty<'py>(
+    py: Python<'py>,
+    shape: &Bound<'py, PyTuple>,
     size: Option<Sizes>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     zeros(py, shape, size, dtype, device, requires_grad)
 }
 
@@ -152,14 +154,14 @@ pub(crate) fn empty(
 /// tensor([7., 7.])
 #[pyfunction]
 #[pyo3(signature = (size, fill_value, *, dtype=None, device=None, requires_grad=false))]
-pub(crate) fn full(
-    py: Python<'_>,
+pub(crate) fn full<'py>(
+    py: Python<'py>,
     size: Sizes,
-    fill_value: &Bound<'_, PyAny>,
+    fill_value: &Bound<'py, PyAny>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     use unigrad::tensor::Value;
     let device = or_default(py, device)?;
     let value = if let Ok(tensor) = fill_value.cast::<PyTensor>() { tensor.get().item(py)? } else { fill_value.clone() };
@@ -190,14 +192,14 @@ pub(crate) fn full(
 /// [[1.0, 0.0], [0.0, 1.0]]
 #[pyfunction]
 #[pyo3(signature = (n, m=None, *, dtype=None, device=None, requires_grad=false))]
-pub(crate) fn eye(
-    py: Python<'_>,
+pub(crate) fn eye<'py>(
+    py: Python<'py>,
     n: i64,
     m: Option<i64>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let device = or_default(py, device)?;
     let (n, m) = (of_argument(py, "n", size(n))?, m.map(|m| of_argument(py, "m", size(m))).transpose()?);
     finished(py, requires_grad, || Tensor::eye(n, m.unwrap_or(n), float_or(dtype), &device))
@@ -229,19 +231,19 @@ fn is_float(given: &Bound<'_, PyAny>) -> PyResult<bool> {
 #[pyfunction]
 #[pyo3(signature = (start=None, end=None, step=None, *, stop=None, dtype=None, device=None, requires_grad=false))]
 #[expect(clippy::too_many_arguments, reason = "both libraries' keywords")]
-pub(crate) fn arange(
-    py: Python<'_>,
-    start: Option<&Bound<'_, PyAny>>,
-    end: Option<&Bound<'_, PyAny>>,
-    step: Option<&Bound<'_, PyAny>>,
-    stop: Option<&Bound<'_, PyAny>>,
+pub(crate) fn arange<'py>(
+    py: Python<'py>,
+    start: Option<&Bound<'py, PyAny>>,
+    end: Option<&Bound<'py, PyAny>>,
+    step: Option<&Bound<'py, PyAny>>,
+    stop: Option<&Bound<'py, PyAny>>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let end_name = if stop.is_some() { "stop" } else { "end" };
     let end = crate::arguments::either(end, ("end", "stop"), stop)?.filter(|end| !end.is_none());
-    let number = |name: &str, given: &Bound<'_, PyAny>| of_argument(py, name, given.extract::<f64>());
+    let number = |name: &str, given: &Bound<'py, PyAny>| of_argument(py, name, given.extract::<f64>());
     let (from, to) = match (start, end) {
         (Some(start), Some(end)) => (number("start", start)?, number(end_name, end)?),
         (None, Some(end)) => (0.0, number(end_name, end)?),
@@ -272,15 +274,15 @@ pub(crate) fn arange(
 /// tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
 #[pyfunction]
 #[pyo3(signature = (start, end, steps=100, *, dtype=None, device=None, requires_grad=false))]
-pub(crate) fn linspace(
-    py: Python<'_>,
+pub(crate) fn linspace<'py>(
+    py: Python<'py>,
     start: f64,
     end: f64,
     steps: i64,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let (device, steps) = (or_default(py, device)?, of_argument(py, "steps", size(steps))?);
     finished(py, requires_grad, || Tensor::linspace(start, end, steps, float_or(dtype), &device))
 }
@@ -293,8 +295,8 @@ pub(crate) fn linspace(
 #[pyfunction]
 #[pyo3(signature = (start, end, steps=100, base=10.0, *, dtype=None, device=None, requires_grad=false))]
 #[expect(clippy::too_many_arguments, reason = "PyTorch's keywords")]
-pub(crate) fn logspace(
-    py: Python<'_>,
+pub(crate) fn logspace<'py>(
+    py: Python<'py>,
     start: f64,
     end: f64,
     steps: i64,
@@ -302,7 +304,7 @@ pub(crate) fn logspace(
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let (device, steps) = (or_default(py, device)?, of_argument(py, "steps", size(steps))?);
     finished(py, requires_grad, || Tensor::logspace(start, end, steps, base, float_or(dtype), &device))
 }
@@ -316,18 +318,18 @@ pub(crate) fn logspace(
 #[pyfunction]
 #[pyo3(signature = (low=None, high=None, size=None, *, generator=None, dtype=None, device=None, requires_grad=false))]
 #[expect(clippy::too_many_arguments, reason = "PyTorch's keywords")]
-pub(crate) fn randint(
-    py: Python<'_>,
+pub(crate) fn randint<'py>(
+    py: Python<'py>,
     low: Option<i64>,
-    high: Option<&Bound<'_, PyAny>>,
+    high: Option<&Bound<'py, PyAny>>,
     size: Option<Sizes>,
     generator: Option<PyRef<'_, PyGenerator>>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let missing = |name: &str| PyTypeError::new_err(format!("missing argument: `{name}`"));
-    let whole = |high: &Bound<'_, PyAny>| of_argument(py, "high", high.extract::<i64>());
+    let whole = |high: &Bound<'py, PyAny>| of_argument(py, "high", high.extract::<i64>());
     let (low, high, size) = match (low, high, size) {
         (low, Some(high), Some(size)) => (low.unwrap_or(0), whole(high)?, size.0),
         // `randint(high, size)`: what is second is no number.
@@ -348,14 +350,14 @@ pub(crate) fn randint(
 /// [0, 1, 2, 3]
 #[pyfunction]
 #[pyo3(signature = (n, *, generator=None, dtype=None, device=None, requires_grad=false))]
-pub(crate) fn randperm(
-    py: Python<'_>,
+pub(crate) fn randperm<'py>(
+    py: Python<'py>,
     n: i64,
     generator: Option<PyRef<'_, PyGenerator>>,
     dtype: Option<PyDType>,
     device: Option<PyDevice>,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let (n, device) = (of_argument(py, "n", size(n))?, or_default(py, device)?);
     let dtype = dtype.map_or(DType::I64, |dtype| dtype.0);
     finished(py, requires_grad, || source(generator.as_deref()).randperm(n, &device).cast(dtype))
@@ -596,14 +598,14 @@ pub(crate) fn einsum(py: Python<'_>, equation: &str, operands: Vec<PyRef<'_, PyT
 
 /// A tensor out of a pickle: on its device, or on the default one where that is missing.
 #[pyfunction]
-pub(crate) fn _rebuild(
-    py: Python<'_>,
+pub(crate) fn _rebuild<'py>(
+    py: Python<'py>,
     bytes: &[u8],
     dtype: PyDType,
     shape: Vec<usize>,
     device: &str,
     requires_grad: bool,
-) -> PyResult<PyTensor> {
+) -> PyResult<Bound<'py, PyTensor>> {
     let device = match py.released(|| Device::open(device)) {
         Ok(device) => device,
         Err(unigrad::device::Error::NotAvailable { .. }) => crate::device::default(py)?,

@@ -41,7 +41,7 @@ mod _unigrad {
     #[pymodule_export]
     use crate::tensor::{PyQuantized, PyTensor};
     #[pymodule_export]
-    use autograd::{_set_grad_enabled, Autocast, EnableGrad, NoGrad, PyGradientHook, grad, grad_enabled};
+    use autograd::{_leaf, _set_grad_enabled, Autocast, EnableGrad, NoGrad, PyGradientHook, PyGradientNode, grad, grad_enabled};
     #[pymodule_export]
     use command::_run_command;
     #[pymodule_export]

@@ -5759,6 +5759,36 @@ class Tensor:
     unsqueeze_copy = unsqueeze
     view_copy = view
 
+class _GradientNode:
+    """
+    A node of a gradient's graph, for `unigrad.autograd.Node`.
+    """
+
+    def is_leaf(self, /) -> builtins.bool:
+        """
+        Whether it is a leaf.
+        """
+
+    def key(self, /) -> builtins.tuple[builtins.bool, builtins.int]:
+        """
+        What tells nodes apart.
+        """
+
+    def next(self, /) -> builtins.list[_GradientNode | None]:
+        """
+        Those that the gradient goes to, one for each input.
+        """
+
+    def op(self, /) -> builtins.str:
+        """
+        The name of the op.
+        """
+
+    def variable(self, /) -> Any | None:
+        """
+        A leaf's tensor.
+        """
+
 def _checkpoint(function: Any, inputs: Sequence[Tensor]) -> builtins.list[Tensor]:
     """
     What `function` gives for the inputs; its values are computed again for gradients instead of being kept.
@@ -5777,6 +5807,11 @@ def _jacobian(function: Any, input: Tensor) -> Tensor:
 def _jvp(function: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> builtins.tuple[builtins.list[Tensor], builtins.list[Tensor]]:
     """
     What a function gives, and how that changes in a direction of the inputs.
+    """
+
+def _leaf(tensor: Tensor) -> None:
+    """
+    Remembers the object of a leaf; of several for one leaf the first that lives.
     """
 
 def _rebuild(bytes: builtins.bytes, dtype: DType | builtins.str | builtins.type, shape: Sequence[builtins.int], device: builtins.str, requires_grad: builtins.bool) -> Tensor:

@@ -21,7 +21,7 @@ from . import _tree, _unigrad
 from ._unigrad import NoGrad, Tensor, grad
 from ._unigrad import zeros as _zeros
 
-__all__ = ["CustomFunction", "Function", "FunctionContext", "Node", "checkpoint", "custom_function", "grad"]
+__all__ = ["AccumulateGrad", "CustomFunction", "Function", "FunctionContext", "Node", "checkpoint", "custom_function", "grad"]
 
 
 def _zeros_like(x):
@@ -168,14 +168,64 @@ class Node:
     def __init__(self, op):
         if not isinstance(op, str):
             raise TypeError(f"argument 'op': a name is wanted, not {type(op).__name__}")
-        self._op = op
+        self._op, self._native = op, None
 
     def name(self):
         """The name of the tensor's last op: ``MulBackward0`` of ``mul``. What the package composes of others has the last one's."""
         return "".join(word.capitalize() for word in self._op.split("_")) + "Backward0"
 
+    @property
+    def next_functions(self):
+        """Where gradients go from here, for each input of the op: a pair of what computed it (``AccumulateGrad`` of a leaf, ``None`` where no gradient
+        flows) and 0, since an op has one result. Nothing after a backward pass that let the graph go.
+
+        >>> import unigrad as ug
+        >>> x = ug.ones(2, requires_grad=True)
+        >>> (x * 2).exp().grad_fn.next_functions
+        ((<MulBackward0>, 0),)
+        """
+        return tuple((None if node is None else _node(node), 0) for node in (() if self._native is None else self._native.next()))
+
+    def __eq__(self, other):
+        if not isinstance(other, Node):
+            return NotImplemented
+        return self is other or (None not in (self._native, other._native) and self._native.key() == other._native.key())
+
+    def __hash__(self):
+        return id(self) if self._native is None else hash(self._native.key())
+
     def __repr__(self):
         return f"<{self.name()}>"
+
+
+class AccumulateGrad(Node):
+    """Where gradients of a leaf add up: the last node of a gradient's graph.
+
+    >>> import unigrad as ug
+    >>> x = ug.ones(2, requires_grad=True)
+    >>> node = (x * 2).grad_fn.next_functions[0][0]
+    >>> node, node.variable is x
+    (<AccumulateGrad>, True)
+    """
+
+    @property
+    def variable(self):
+        """The leaf, whose ``grad`` they add up in; ``None`` where it is gone."""
+        return None if self._native is None else self._native.variable()
+
+    def name(self):
+        """``torch::autograd::AccumulateGrad``, which programs written for PyTorch look for."""
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self):
+        return "<AccumulateGrad>"
+
+
+def _node(native):
+    """The node for one of the crates'."""
+    node = (AccumulateGrad if native.is_leaf() else Node)(native.op())
+    node._native = native
+    return node
 
 
 class CustomFunction:

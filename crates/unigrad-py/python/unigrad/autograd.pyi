@@ -87,6 +87,32 @@ class Node:
     def name(self) -> Any:
         """The name of the tensor's last op: ``MulBackward0`` of ``mul``. What the package composes of others has the last one's."""
         ...
+    @property
+    def next_functions(self) -> Any:
+        """Where gradients go from here, for each input of the op: a pair of what computed it (``AccumulateGrad`` of a leaf, ``None`` where no gradient
+        flows) and 0, since an op has one result. Nothing after a backward pass that let the graph go.
+
+        >>> import unigrad as ug
+        >>> x = ug.ones(2, requires_grad=True)
+        >>> (x * 2).exp().grad_fn.next_functions
+        ((<MulBackward0>, 0),)"""
+        ...
+    def __repr__(self) -> builtins.str: ...
+class AccumulateGrad(Node):
+    """Where gradients of a leaf add up: the last node of a gradient's graph.
+
+    >>> import unigrad as ug
+    >>> x = ug.ones(2, requires_grad=True)
+    >>> node = (x * 2).grad_fn.next_functions[0][0]
+    >>> node, node.variable is x
+    (<AccumulateGrad>, True)"""
+    @property
+    def variable(self) -> Any:
+        """The leaf, whose ``grad`` they add up in; ``None`` where it is gone."""
+        ...
+    def name(self) -> Any:
+        """``torch::autograd::AccumulateGrad``, which programs written for PyTorch look for."""
+        ...
     def __repr__(self) -> builtins.str: ...
 class CustomFunction:
     """See :func:`custom_function`.

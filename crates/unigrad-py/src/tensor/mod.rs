@@ -23,6 +23,7 @@ mod text;
 
 use crate::{
     arguments::{Other, of_argument},
+    autograd::{_leaf, PyGradientNode},
     device::{self, PyDevice},
     dtype::PyDType,
     error::{self, OrRaise},
@@ -35,7 +36,7 @@ use pyo3::{
     types::{PyBool, PyBytes, PyTuple},
 };
 pub(crate) use quantized::PyQuantized;
-use unigrad::tensor::{Operand, Tensor, Value};
+use unigrad::tensor::{GradientNode, Operand, Tensor, Value};
 
 /// An n-dimensional array on a device.
 ///
@@ -157,10 +158,11 @@ impl PyTensor {
     /// (None, <ExpBackward0>)
     #[getter]
     fn grad_fn<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.0.is_variable() || !self.0.needs_grad() {
-            return Ok(None);
+        // A leaf may have become another value's node, whose gradient it is not.
+        match GradientNode::of(&self.0).filter(|node| !node.is_leaf()) {
+            Some(node) => py.import("unigrad.autograd")?.getattr("_node")?.call1((PyGradientNode(node),)).map(Some),
+            None => Ok(None),
         }
-        py.import("unigrad.autograd")?.getattr("Node")?.call1((self.0.expr().op().name(),)).map(Some)
     }
 
     /// The number of axes.
@@ -222,8 +224,8 @@ impl PyTensor {
     }
 
     #[setter]
-    fn set_requires_grad(&self, py: Python<'_>, requires_grad: bool) -> PyResult<()> {
-        self.require(py, requires_grad)
+    fn set_requires_grad(slf: Bound<'_, PyTensor>, requires_grad: bool) -> PyResult<()> {
+        PyTensor::requires_grad_(slf, requires_grad).map(drop)
     }
 
     /// Whether gradients arrive at it: a tensor that was not computed, with `requires_grad`.
@@ -244,6 +246,9 @@ impl PyTensor {
     #[pyo3(signature = (requires_grad=true))]
     fn requires_grad_<'py>(slf: Bound<'py, PyTensor>, requires_grad: bool) -> PyResult<Bound<'py, PyTensor>> {
         slf.get().require(slf.py(), requires_grad)?;
+        if requires_grad {
+            _leaf(&slf)?;
+        }
         Ok(slf)
     }
 

@@ -28,6 +28,7 @@ NAMES = {
         "vmap_with": "vmap", "grad_enabled": "is_grad_enabled", "EnableGradGuard": "enable_grad", "NoGradGuard": "no_grad",
         "NotFinite": "NotFiniteError", "StateDictMismatch": "StateDictError", "bf16": "bfloat16", "f16": "float16", "F8E4M3": "float8_e4m3fn",
         "F8E5M2": "float8_e5m2", "Fp8Recipe": "amp.Fp8Recipe", "Replay": "replay", "default_dtype": "get_default_dtype",
+        "GradientNode": "autograd.Node",
     },
     "unigrad-device": {
         "Counters": "Device.counters", "MemoryStats": "Device.memory_stats", "Info": "Device.features", "Limits": "Device.limits",

@@ -1,7 +1,7 @@
 """Tensors of modules: parameters, which are trained, and buffers, which are not."""
 
 from .. import _check
-from .._unigrad import NoGrad, Tensor
+from .._unigrad import NoGrad, Tensor, _leaf
 
 __all__ = ["Buffer", "Parameter"]
 
@@ -31,6 +31,8 @@ class Parameter(Tensor):
         if data is None:
             data = ()
         parameter = Tensor.__new__(cls, data, requires_grad=True)
+        # A gradient's graph gives this object as its leaf, not another one for the same tensor.
+        _leaf(parameter)
         if not _check.flag("requires_grad", requires_grad):
             parameter.requires_grad_(False)
         return parameter
