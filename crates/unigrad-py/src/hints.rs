@@ -1,6 +1,11 @@
 //! What types of arguments are called in stubs, where they are more than one class of Python's.
 
-use crate::{device::PyDevice, dtype::PyDType, tensor::PyTensor};
+use crate::{
+    device::PyDevice,
+    dtype::PyDType,
+    memory_layout::{PyLayout, PyMemoryFormat},
+    tensor::PyTensor,
+};
 use pyo3::{PyTypeInfo, inspect::PyStaticExpr, type_hint_identifier, type_hint_subscript, type_hint_union};
 
 const INT: PyStaticExpr = type_hint_identifier!("builtins", "int");
@@ -22,3 +27,7 @@ pub(crate) const AXES: PyStaticExpr = type_hint_union!(INT, SEVERAL, type_hint_i
 pub(crate) const DTYPE: PyStaticExpr = type_hint_union!(<PyDType as PyTypeInfo>::TYPE_HINT, STR, type_hint_identifier!("builtins", "type"));
 /// A device or its name.
 pub(crate) const DEVICE: PyStaticExpr = type_hint_union!(<PyDevice as PyTypeInfo>::TYPE_HINT, STR);
+/// How a tensor keeps its elements, or the name of that.
+pub(crate) const LAYOUT: PyStaticExpr = type_hint_union!(<PyLayout as PyTypeInfo>::TYPE_HINT, STR);
+/// In which order they lie, or the name of that.
+pub(crate) const MEMORY_FORMAT: PyStaticExpr = type_hint_union!(<PyMemoryFormat as PyTypeInfo>::TYPE_HINT, STR);

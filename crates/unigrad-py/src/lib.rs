@@ -22,6 +22,7 @@ mod generator;
 #[cfg(feature = "stubs")]
 mod hints;
 mod kernel;
+mod memory_layout;
 mod micrograd;
 mod nn;
 mod optim;
@@ -67,6 +68,8 @@ mod _unigrad {
     #[pymodule_export]
     use kernel::{PyCompiledKernel, PyCustomKernel};
     #[pymodule_export]
+    use memory_layout::{_lies, PyLayout, PyMemoryFormat};
+    #[pymodule_export]
     use nn::_nn;
     #[pymodule_export]
     use optim::_optim;
@@ -81,6 +84,7 @@ mod _unigrad {
         error::hear_signals();
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         exit::register(module)?;
+        memory_layout::add_all(module)?;
         dtype::add_all(module)
     }
 }

@@ -10,6 +10,7 @@ Always: a name that the package has is in a stub, and no stub says `Any` where R
 
 import ast
 import builtins
+import copy
 import inspect
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import stubs_modules
 
 import unigrad
+from unigrad import _results
 
 HEADER = "# Made from the Rust declarations and the package by `cargo xtask generate`.\n\n"
 
@@ -217,8 +219,8 @@ def native(raw):
     ]
     module = unigrad._unigrad
     for name, value in vars(module).items():
-        if isinstance(value, unigrad.DType):
-            out.append(f"{name}: DType")
+        if isinstance(value, (unigrad.DType, unigrad.Layout, unigrad.MemoryFormat)):
+            out.append(f"{name}: {type(value).__name__}")
     out.append("__version__: builtins.str\n")
     for node in Stub((raw / "__init__.pyi").read_text(), True).definitions():
         if isinstance(node, ast.ClassDef) and node.name == "Tensor":
@@ -265,9 +267,79 @@ def micrograd(raw):
     return "\n".join(out)
 
 
-def package(source):
+# Keywords that the package adds to functions (`_out.py`, `_creating.py`): the type and the default of each.
+ADDED_KEYWORDS = {
+    "out": ("Tensor | None", None),
+    "layout": ("Layout | builtins.str | None", None),
+    "pin_memory": ("builtins.bool", False),
+    "memory_format": ("MemoryFormat | builtins.str | None", None),
+}
+# Functions of which some calls give several tensors, which are written to as many.
+SEVERAL = {*(name for name in vars(_results) if not name.startswith("_")), "unbind_copy"}
+
+
+def added_keywords(name):
+    """The keywords that the package adds to the function of this name."""
+    keywords = [parameter.name for parameter in unigrad._creating.KEYWORDS.get(name, ())]
+    return (["out"] if name in unigrad._out.NAMES else []) + keywords
+
+
+def widened(node, name):
+    """A definition by another name, with the keywords that the package adds."""
+    node = copy.deepcopy(node)
+    node.name, have = name, {argument.arg: argument for argument in node.args.kwonlyargs}
+    for keyword in added_keywords(name):
+        type_, default = ADDED_KEYWORDS[keyword]
+        type_ = expression("Tensor | Sequence[Tensor] | None" if keyword == "out" and name in SEVERAL else type_)
+        if keyword in have:
+            # The method has it for NumPy's sake, and takes `None` only.
+            have[keyword].annotation = type_
+        else:
+            node.args.kwonlyargs.append(ast.arg(keyword, type_))
+            node.args.kw_defaults.append(ast.Constant(default))
+    return node
+
+
+class OfModule(ast.NodeTransformer):
+    """Types of the native stub, as another module names them."""
+
+    def visit_Name(self, node):
+        return {"_Pair": expression("_unigrad._Pair"), "_MinMax": expression("_unigrad._MinMax"), "Buffer": ast.Name("_Buffer")}.get(node.id, node)
+
+
+class Natives:
+    """Definitions of native functions, and of methods as functions."""
+
+    def __init__(self, raw):
+        nodes = list(Stub((raw / "__init__.pyi").read_text(), True).definitions())
+        self.functions = {node.name: node for node in nodes if isinstance(node, ast.FunctionDef)}
+        tensor = next(node for node in nodes if node.name == "Tensor")
+        self.methods = {node.name: node for node in tensor.body if isinstance(node, ast.FunctionDef)}
+
+    def function(self, name, native):
+        return ast.unparse(OfModule().visit(widened(self.functions[native], name))) + "\n"
+
+    def method(self, name):
+        """A method as a function: `self` is PyTorch's `input`, which may be given by name."""
+        value = vars(unigrad.Tensor)[name]
+        if inspect.isfunction(value):
+            node = ast.parse(stubs_modules.method(value)).body[0]
+        else:
+            node = self.methods[unigrad._METHOD_ALIASES.get(name, name)]
+        node = widened(node, name)
+        places = node.args.posonlyargs or node.args.args
+        places[0].arg, places[0].annotation = "input", ast.Name("Tensor")
+        if len(node.args.posonlyargs) == 1:
+            node.args.args[:0] = node.args.posonlyargs
+            node.args.posonlyargs = []
+        return ast.unparse(OfModule().visit(node)) + "\n"
+
+
+def package(source, raw):
     """`__init__.pyi`: what is native, what the file defines, and methods as functions."""
+    natives = Natives(raw)
     out = ["import builtins", "from collections.abc import Callable, Sequence", "from types import TracebackType", "from typing import Any, TypeVar", ""]
+    out += ["from typing_extensions import Buffer as _Buffer", ""]
     out += ["from . import _unigrad as _unigrad"]
     # Loaded when they are asked for.
     out += [f"from . import {name} as {name}" for name in sorted(unigrad._LAZY)]
@@ -279,7 +351,9 @@ def package(source):
         if (name.startswith("_") and name != "__version__") or name in unigrad._LAZY:
             continue
         if name in defined:
-            later.append(ast.unparse(shortened(defined[name])) + "\n")
+            later.append(ast.unparse(widened(shortened(defined[name]), name) if isinstance(defined[name], ast.FunctionDef) else shortened(defined[name])) + "\n")
+        elif added_keywords(name) and hasattr(unigrad._unigrad, name):
+            later.append(natives.function(name, name))
         elif inspect.ismodule(value):
             if value.__name__ == f"unigrad.{name}":
                 out.append(f"from . import {name} as {name}")
@@ -294,10 +368,14 @@ def package(source):
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {name} as {name}")
         elif getattr(value, "__code__", None) is unigrad.exp.__code__:
             # A method, whose first argument has a name.
-            functions.append(f"{name} = _unigrad.Tensor.{value.__name__ if hasattr(unigrad.Tensor, value.__name__) else name}")
-        elif inspect.isfunction(value) and getattr(value, "__wrapped__", None) is getattr(unigrad.Tensor, name, value):
+            functions.append(natives.method(name) if added_keywords(name) else f"{name} = _unigrad.Tensor.{value.__name__ if hasattr(unigrad.Tensor, value.__name__) else name}")
+        elif getattr(value, "__code__", None) is unigrad.add.__code__:
             # A method whose first argument may be a number as well.
-            later.append(f"def {name}(input: {NUMBERS}, other: {NUMBERS}, *args: Any, **kwargs: Any) -> Tensor: ...".replace("Buffer", "Any"))
+            out_type = "out: Tensor | None=None, " if added_keywords(name) else ""
+            later.append(f"def {name}(input: {NUMBERS}, other: {NUMBERS}, *args: Any, {out_type}**kwargs: Any) -> Tensor: ...".replace("Buffer", "_Buffer"))
+        elif added_keywords(value.__name__ if inspect.isfunction(value) else name) and inspect.isfunction(value) and value.__name__ not in defined:
+            # Of another module, where it has fewer keywords.
+            later.append(ast.unparse(widened(ast.parse(stubs_modules.function(value)).body[0], name)) + "\n" if name == value.__name__ else f"{name} = {value.__name__}")
         elif inspect.isfunction(value) and value.__module__ != unigrad.__name__:
             # Of a module whose name may be another function's here.
             out.append(f"from .{value.__module__.removeprefix('unigrad.')} import {value.__name__} as {name}")
@@ -333,7 +411,7 @@ def shortened(node):
 
 def main():
     raw, out = map(Path, sys.argv[1:3])
-    files = {"_unigrad.pyi": native(raw), "micrograd.pyi": micrograd(raw), "data/native.pyi": data_native(raw), "__init__.pyi": package(out)}
+    files = {"_unigrad.pyi": native(raw), "micrograd.pyi": micrograd(raw), "data/native.pyi": data_native(raw), "__init__.pyi": package(out, raw)}
     for name in stubs_modules.MODULES:
         path = out.joinpath(*name.split("."))
         files[f"{path.relative_to(out)}/__init__.pyi" if path.is_dir() else f"{path.relative_to(out)}.pyi"] = stubs_modules.stub(name)

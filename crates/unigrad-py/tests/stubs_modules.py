@@ -59,6 +59,9 @@ NAMES = {
     "padding": SIZES,
     "scale_factor": "builtins.float | Sequence[builtins.float]",
     "device": "Device | builtins.str",
+    "out": "Tensor",
+    "layout": "Layout | builtins.str",
+    "memory_format": "MemoryFormat | builtins.str",
     "dtype": "DType | builtins.str | builtins.type",
     "new_scale": "builtins.float | Tensor",
     "input_lengths": "Tensor | Sequence[builtins.int]",
@@ -173,6 +176,11 @@ OTHER_NAMES = {
 RESULTS |= OTHER_NAMES
 
 
+def function(function):
+    """A function of Python as a definition."""
+    return _function(function.__module__, [], function.__name__, function, function.__name__)
+
+
 def method(function):
     """A function of Python that is a method of tensors, as a definition in their class."""
     return _function(function.__module__, ["Tensor"], function.__name__, function, function.__name__)
@@ -189,11 +197,16 @@ HEADER = [
     "",
     "from unigrad._unigrad import Device as Device",
     "from unigrad._unigrad import DType as DType",
+    "from unigrad._unigrad import Layout as Layout",
+    "from unigrad._unigrad import MemoryFormat as MemoryFormat",
     "from unigrad._unigrad import Tensor as Tensor",
     "from unigrad.nn.module import Module as _Module",
     "from unigrad.nn.parameter import Parameter as _Parameter",
     "from unigrad.optim.optimizer import Optimizer as _Optimizer",
 ]
+
+# What a header imports only where it is used.
+RARE = ("Layout", "MemoryFormat")
 
 
 def _type(where, parameter):
@@ -387,6 +400,7 @@ def stub(name):
             owner = getattr(value, "__objclass__", None)
             out.append(f"{key} = Tensor.{value.__name__}" if owner is unigrad.Tensor else f"{key}: Any")
     lines = [f"from {where} import {what if ' as ' in what else f'{what} as {what}'}" for where, what in sorted(imports)]
-    mine = [line for line in HEADER if f"from {module.__name__} import" not in line]
+    text = "\n".join(out)
+    mine = [line for line in HEADER if f"from {module.__name__} import" not in line and (line.rpartition(" ")[2] not in RARE or line.rpartition(" ")[2] in text)]
     aliases = [f"_{line.split(' as _')[1]} = {line.split(' as _')[1]}" for line in HEADER if f"from {module.__name__} import" in line and " as _" in line]
     return "\n".join([*mine, *lines, "", *out, *aliases])

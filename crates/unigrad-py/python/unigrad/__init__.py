@@ -36,9 +36,9 @@ from ._errors import (
     StateDictError,
 )
 from ._unigrad import *  # noqa: F403
-from ._unigrad import CompiledKernel, CustomKernel, Device, DType, EnableGrad, NoGrad, Tensor, __version__
+from ._unigrad import CompiledKernel, CustomKernel, Device, DType, EnableGrad, Layout, MemoryFormat, NoGrad, Tensor, __version__
 from . import _array_object as _array_object
-from . import _told
+from . import _creating, _out, _told
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 newaxis = None
@@ -106,10 +106,13 @@ from ._torch_names import (  # noqa: E402
 
 
 def _by_name(name, method):
-    """A method as a function, whose first argument may be given by PyTorch's name for it, ``input``."""
+    """A method as a function, whose first argument may be given by PyTorch's name for it, ``input``, and which takes ``out`` where PyTorch's does."""
+    takes_out = name in _out.NAMES
 
     @_functools.wraps(method)
     def function(input, *args, **kwargs):
+        if kwargs and takes_out and "out" in kwargs:
+            return _out.called(name, function, (input, *args), kwargs)
         try:
             return method(input, *args, **kwargs)
         except Exception as error:
@@ -119,7 +122,7 @@ def _by_name(name, method):
             raise
 
     function.__module__, function.__qualname__ = __name__, name
-    return function
+    return _out.signed(function) if takes_out else function
 
 
 # Every method is a function as well: `unigrad.exp(x)` is `x.exp()`. What a tensor and this module have both is the module's.
@@ -129,6 +132,8 @@ for _name in dir(Tensor):
     _method = getattr(Tensor, _name)
     if not _name.startswith("_") and callable(_method) and _name not in _OWN and _name not in globals():
         globals()[_name] = _by_name(_name, _method)
+for _name in ("column_stack", "concat", "dstack", "hstack", "stack", "vstack"):
+    globals()[_name] = _out.taking(_name, globals()[_name])
 
 
 def numel(x: Tensor) -> int:
@@ -173,10 +178,12 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> C
     A number has no such method. Python's operator does what is meant, and lets the number weigh as little as it does in ``1 - x``. Where there is no
     operator, or a keyword that it does not take, the number becomes a tensor without axes, of the other operand's dtype if it fits there.
     """
-    method = getattr(Tensor, name)
+    method, takes_out = getattr(Tensor, name), name in _out.NAMES
 
     @_functools.wraps(method)
     def function(input, other=None, *args, **kwargs):
+        if kwargs and takes_out and "out" in kwargs:
+            return _out.called(name, function, (input, other, *args), kwargs)
         try:
             return called(input, other, *args, **kwargs)
         except Exception as error:
@@ -194,7 +201,7 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> C
         # Without `other` the method says what it misses, or has it by another name: `pow(x, exponent=2)`.
         return method(input, *(() if other is None else (other,)), *args, **kwargs)
 
-    return function
+    return _out.signed(function) if takes_out else function
 
 
 for _name, _operator in {
@@ -438,9 +445,15 @@ def randn_like(
 _OF_TENSORS = "numel meshgrid einsum where zeros_like ones_like full_like rand_like randn_like".split()
 _PYTORCHS = _torch_names.__all__
 _told.name_arguments(globals(), _OF_TENSORS + _PYTORCHS)
-concatenate, empty_like = cat, zeros_like
-# PyTorch's names of the two: `torch.device("cpu")`.
-device, dtype = Device, DType
+for _name in ("cat", "normal", "where"):
+    globals()[_name] = _out.taking(_name, globals()[_name])
+concatenate = cat
+for _name, _added in _creating.KEYWORDS.items():
+    if _name != "empty_like":
+        globals()[_name] = _creating.with_keywords(_name, globals()[_name], _added)
+empty_like = zeros_like
+# PyTorch's names of these: `torch.device("cpu")`.
+device, dtype, layout, memory_format = Device, DType, Layout, MemoryFormat
 
 _LAZY = {"amp", "array_api", "data", "metrics", "nn", "optim", "profile", "torch", "train"}
 _NAMED = {"Network": "train", "Trainer": "train", "load": "_files", "save": "_files", "autocast": "amp", "finfo": "array_api", "iinfo": "array_api"}

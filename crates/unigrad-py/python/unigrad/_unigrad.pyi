@@ -14,6 +14,9 @@ class _MinMax(NamedTuple):
     min: Tensor
     max: Tensor
 
+strided: Layout
+contiguous_format: MemoryFormat
+preserve_format: MemoryFormat
 bool: DType
 uint8: DType
 int8: DType
@@ -476,6 +479,57 @@ class Held:
         """
         Does nothing: what has this method has the memory.
         """
+
+class Layout:
+    """
+    How a tensor keeps its elements: `unigrad.strided`, all of them. There is no other layout.
+
+    >>> import unigrad
+    >>> unigrad.ones(2).layout
+    unigrad.strided
+    """
+
+    def __eq__(self, value: object, /) -> builtins.bool:
+        ...
+
+    def __hash__(self, /) -> builtins.int:
+        ...
+
+    def __ne__(self, value: object, /) -> builtins.bool:
+        ...
+
+    def __reduce__(self, /) -> builtins.tuple[Any, ...]:
+        ...
+
+    def __repr__(self, /) -> builtins.str:
+        ...
+
+class MemoryFormat:
+    """
+    In which order a tensor's elements lie: `unigrad.contiguous_format`, row by row, or `unigrad.preserve_format`, as in the tensor that is
+    copied, which is the same here.
+
+    >>> import unigrad
+    >>> unigrad.ones(2, 2).clone(memory_format=unigrad.contiguous_format).is_contiguous()
+    True
+    """
+
+    def __eq__(self, value: object, /) -> builtins.bool:
+        ...
+
+    def __hash__(self, /) -> builtins.int:
+        ...
+
+    def __ne__(self, value: object, /) -> builtins.bool:
+        ...
+
+    def __reduce__(self, /) -> builtins.tuple[Any, ...]:
+        """
+        By its name in the module.
+        """
+
+    def __repr__(self, /) -> builtins.str:
+        ...
 
 class NoGrad:
     """
@@ -1345,7 +1399,7 @@ class Tensor:
         tensor([0.0000, 0.5000, 1.0000])
         """
 
-    def clone(self, /) -> Tensor:
+    def clone(self, /, *, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         The same value in memory of its own, with a way for gradients.
 
@@ -1361,16 +1415,6 @@ class Tensor:
         >>> import unigrad
         >>> unigrad.ones(1, 4, 1).col2im((2, 2), 2).shape
         (1, 1, 2, 2)
-        """
-
-    def contiguous(self, /) -> Tensor:
-        """
-        The tensor itself: a tensor is its values, and how they lie in memory is the compiler's business. For programs that come from
-        libraries where it is not.
-
-        >>> import unigrad
-        >>> unigrad.tensor([0.5, 2.0]).contiguous()
-        tensor([0.5000, 2.0000])
         """
 
     def conv1d(self, /, weight: Tensor, bias: Tensor | None=None, stride: builtins.int | Sequence[builtins.int] | None=None, padding: Any | None=None, dilation: builtins.int | Sequence[builtins.int] | None=None, groups: builtins.int=1) -> Tensor:
@@ -1512,7 +1556,7 @@ class Tensor:
         tensor(1.1250)
         """
 
-    def cpu(self, /) -> Tensor:
+    def cpu(self, /, *, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         On the CPU.
 
@@ -2485,6 +2529,16 @@ class Tensor:
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).layer_norm_over((2,))
         tensor([-1.0000,  1.0000])
+        """
+
+    @property
+    def layout(self, /) -> Layout:
+        """
+        How it keeps its elements: `unigrad.strided`.
+
+        >>> import unigrad
+        >>> unigrad.ones(2).layout
+        unigrad.strided
         """
 
     def lcm(self, /, other: Tensor | builtins.float | Buffer) -> Tensor:
@@ -3900,7 +3954,7 @@ class Tensor:
         tensor([0.5000, 2.0000, 0.5000, 2.0000])
         """
 
-    def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, non_blocking: builtins.bool=False, copy: builtins.bool=False) -> Tensor:
+    def to(self, /, *args: Any, device: Device | builtins.str | None=None, dtype: DType | builtins.str | builtins.type | None=None, non_blocking: builtins.bool=False, copy: builtins.bool=False, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         On another device, or as another dtype, or both: `x.to("cuda")`, `x.to(unigrad.float16)`, `x.to("cuda", unigrad.float16)`, `x.to(other)`.
 
@@ -4433,6 +4487,14 @@ class Tensor:
     [[1, 2], [1, 3], [2, 3]]"""
         ...
 
+    def contiguous(self, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
+        """The tensor itself: a tensor is a value, whose elements are in order wherever it is read.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).contiguous()
+    tensor([0.5000, 2.0000])"""
+        ...
+
     def copysign_(self, *args: Any, **kwargs: Any) -> Tensor:
         """``copysign`` in place: for all holders of this tensor.
 
@@ -4836,7 +4898,7 @@ class Tensor:
     False"""
         ...
 
-    def is_contiguous(self, memory_format: Any=None) -> builtins.bool:
+    def is_contiguous(self, memory_format: MemoryFormat | builtins.str | None=None) -> builtins.bool:
         """True: a tensor is a value, whose elements are in order wherever it is read.
 
     >>> import unigrad
@@ -5166,7 +5228,7 @@ class Tensor:
     6"""
         ...
 
-    def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    def new_empty(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
         """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
 
     >>> import unigrad
@@ -5174,7 +5236,7 @@ class Tensor:
     (2, 2)"""
         ...
 
-    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    def new_full(self, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
         """A tensor of this size with one value; of the same dtype and device unless they are given.
 
     >>> import unigrad
@@ -5182,7 +5244,7 @@ class Tensor:
     tensor([7., 7., 7.])"""
         ...
 
-    def new_ones(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    def new_ones(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
         """A tensor of this size, filled with 1; of the same dtype and device unless they are given.
 
     >>> import unigrad
@@ -5190,7 +5252,7 @@ class Tensor:
     tensor([1., 1.])"""
         ...
 
-    def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, pin_memory: builtins.bool=False) -> Tensor:
         """A tensor of data; of the same dtype and device unless they are given.
 
     >>> import unigrad
@@ -5198,7 +5260,7 @@ class Tensor:
     tensor([1., 2.])"""
         ...
 
-    def new_zeros(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+    def new_zeros(self, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
         """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
 
     >>> import unigrad
@@ -5328,8 +5390,9 @@ class Tensor:
     tensor([[0.6000, 0.8000]])"""
         ...
 
-    def resize_(self, *size: Any) -> Tensor:
-        """The same elements in another shape, for all holders of this tensor. Another number of elements is an error: there is no memory to grow into.
+    def resize_(self, *size: Any, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
+        """The same elements in another shape, for all holders of this tensor. Another number of elements is an error, but for none: there is no memory to grow
+    into.
 
     >>> import unigrad
     >>> unigrad.ones(2, 3).resize_(3, 2).shape
@@ -5812,6 +5875,11 @@ def _jvp(function: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) ->
 def _leaf(tensor: Tensor) -> None:
     """
     Remembers the object of a leaf; of several for one leaf the first that lives.
+    """
+
+def _lies(layout: Layout | builtins.str | None=None, memory_format: MemoryFormat | builtins.str | None=None) -> None:
+    """
+    Whether a layout, a memory format, is one that tensors have: an error that says why not.
     """
 
 def _rebuild(bytes: builtins.bytes, dtype: DType | builtins.str | builtins.type, shape: Sequence[builtins.int], device: builtins.str, requires_grad: builtins.bool) -> Tensor:

@@ -28,6 +28,7 @@ use crate::{
     dtype::PyDType,
     error::{self, OrRaise},
     exit::Release,
+    memory_layout::{PyLayout, PyMemoryFormat},
     origin::here,
 };
 use pyo3::{
@@ -165,6 +166,16 @@ impl PyTensor {
         }
     }
 
+    /// How it keeps its elements: `unigrad.strided`.
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.ones(2).layout
+    /// unigrad.strided
+    #[getter]
+    fn layout(&self, py: Python<'_>) -> PyResult<Py<PyLayout>> {
+        crate::memory_layout::strided(py)
+    }
+
     /// The number of axes.
     ///
     /// >>> import unigrad
@@ -299,7 +310,9 @@ impl PyTensor {
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).clone()
     /// tensor([0.5000, 2.0000])
-    fn clone(&self, py: Python<'_>) -> PyResult<PyTensor> {
+    #[pyo3(signature = (*, memory_format=None))]
+    fn clone(&self, py: Python<'_>, memory_format: Option<PyMemoryFormat>) -> PyResult<PyTensor> {
+        let _ = memory_format;
         // A tensor of its own with the same node: what is written to one of the two in place is not the other's.
         made(py, || self.0.reshape(self.0.shape()))
     }
@@ -331,7 +344,7 @@ impl PyTensor {
     /// >>> import unigrad
     /// >>> unigrad.tensor([1.5, 2.5]).to(unigrad.int32)
     /// tensor([1, 2], dtype=unigrad.int32)
-    #[pyo3(signature = (*args, device=None, dtype=None, non_blocking=false, copy=false))]
+    #[pyo3(signature = (*args, device=None, dtype=None, non_blocking=false, copy=false, memory_format=None))]
     fn to(
         slf: Bound<'_, PyTensor>,
         args: &Bound<'_, PyTuple>,
@@ -339,10 +352,11 @@ impl PyTensor {
         dtype: Option<PyDType>,
         non_blocking: bool,
         copy: bool,
+        memory_format: Option<PyMemoryFormat>,
     ) -> PyResult<Py<PyTensor>> {
         let py = slf.py();
         // Work is queued and waited for when it is read, whatever is asked for.
-        let _ = non_blocking;
+        let _ = (non_blocking, memory_format);
         let (mut device, mut dtype, mut copy) = (device, dtype, copy);
         let mut flags = 0;
         for given in args.iter() {
@@ -390,10 +404,11 @@ impl PyTensor {
     /// >>> import unigrad
     /// >>> unigrad.ones(2).cpu().device
     /// Device('cpu:0')
-    fn cpu(slf: Bound<'_, PyTensor>) -> PyResult<Py<PyTensor>> {
+    #[pyo3(signature = (*, memory_format=None))]
+    fn cpu(slf: Bound<'_, PyTensor>, memory_format: Option<PyMemoryFormat>) -> PyResult<Py<PyTensor>> {
         let py = slf.py();
         let device = py.released(|| unigrad::device::Device::open("cpu")).or_raise(py)?;
-        PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false, false)
+        PyTensor::to(slf, &PyTuple::empty(py), Some(PyDevice(device)), None, false, false, memory_format)
     }
 
     /// The value of another tensor, or a number everywhere, for all holders of this one: of its shape, dtype and device. Returns the tensor itself.

@@ -61,7 +61,9 @@ fn over(dim: Option<PyAxes>, axis: Option<PyAxes>) -> PyResult<PyAxes> {
 fn no_out(out: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     match out {
         None => Ok(()),
-        Some(_) => Err(PyTypeError::new_err("argument 'out': None is wanted\n help: use the result, `y = x.sum()`")),
+        Some(_) => Err(PyTypeError::new_err(
+            "argument 'out': None is wanted\n help: use the result, `y = x.sum()`, or the function, `unigrad.sum(x, out=y)`",
+        )),
     }
 }
 

@@ -87,6 +87,10 @@ both = ug.concat([x, x], dim=0).reshape(3, -1).softmax(dim=-1)
 mask = (x > 0) & (x < 1)
 value, gradient = ug.value_and_grad(lambda a: (a * a).sum())(ug.tensor([3.0]))
 ug.exp(x).clip(0.0, 1.0)
+kept = ug.zeros(64, 3, layout=ug.strided, pin_memory=False)
+ug.add(x, 1.0, out=ug.exp(input=x, out=kept)).clone(memory_format=ug.contiguous_format)
+ug.max(x, 1, out=(ug.empty(0), ug.empty(0, dtype=ug.int64)))
+ug.cat([x, x], out=kept).contiguous(memory_format=ug.preserve_format)
 
 
 @ug.no_grad()

@@ -126,6 +126,7 @@ EXAMPLES = {
     "bitwise_xor_": ("unigrad.tensor([3, 5]).bitwise_xor_(6)", "tensor([5, 3])"),
     "cauchy_": ("unigrad.zeros(2).cauchy_().shape", "(2,)"),
     "clip_": ("unigrad.tensor([-1.0, 0.5]).clip_(0)", "tensor([0.0000, 0.5000])"),
+    "contiguous": ("unigrad.tensor([0.5, 2.0]).contiguous()", "tensor([0.5000, 2.0000])"),
     "copysign_": ("unigrad.tensor([0.5, 2.0]).copysign_(2.0)", "tensor([0.5000, 2.0000])"),
     "cosh_": ("unigrad.tensor([0.5, 2.0]).cosh_()", "tensor([1.1276, 3.7622])"),
     "cumprod_": ("unigrad.tensor([0.5, 2.0]).cumprod_(0)", "tensor([0.5000, 1.0000])"),

@@ -2,7 +2,7 @@
 
 import math
 
-from .. import _check
+from .. import _check, _creating
 from .._errors import ArgumentError, DTypeError
 from .._unigrad import Tensor, arange, concat, float32, full, get_default_dtype, rand, randint, randn, tensor
 from ._method import _method, _method_named
@@ -31,7 +31,8 @@ def _beside(x, dtype, device):
 
 def _filled(name, fill):
     @_method_named(name, f"A tensor of this size, filled with {fill}; of the same dtype and device unless they are given.")
-    def new(self, *size, dtype=None, device=None, requires_grad=False):
+    def new(self, *size, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+        _creating.place(layout, pin_memory)
         return full(_size(size), fill, requires_grad=requires_grad, **_beside(self, dtype, device))
 
     return new
@@ -41,14 +42,16 @@ new_zeros, new_ones, new_empty = _filled("new_zeros", 0), _filled("new_ones", 1)
 
 
 @_method
-def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False):
+def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
     """A tensor of this size with one value; of the same dtype and device unless they are given."""
+    _creating.place(layout, pin_memory)
     return full(size, fill_value, requires_grad=requires_grad, **_beside(self, dtype, device))
 
 
 @_method
-def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A tensor of data; of the same dtype and device unless they are given."""
+    _creating.place(pin_memory=pin_memory)
     data = data.tolist() if isinstance(data, Tensor) else data
     return tensor(data, requires_grad=requires_grad, **_beside(self, dtype, device))
 

@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from unigrad._unigrad import Device as Device
 from unigrad._unigrad import DType as DType
+from unigrad._unigrad import Layout as Layout
 from unigrad._unigrad import Tensor as Tensor
 from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
@@ -25,35 +26,35 @@ def as_tensor(data: Any, dtype: DType | builtins.str | builtins.type | None=None
     >>> unigrad.as_tensor([1, 2])
     tensor([1, 2])"""
     ...
-def new_zeros(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def new_zeros(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
     """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).new_zeros(2)
     tensor([0., 0.])"""
     ...
-def new_ones(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def new_ones(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
     """A tensor of this size, filled with 1; of the same dtype and device unless they are given.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).new_ones(2)
     tensor([1., 1.])"""
     ...
-def new_empty(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def new_empty(self: Any, *size: Any, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
     """A tensor of this size, filled with 0; of the same dtype and device unless they are given.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).new_empty((2, 2)).shape
     (2, 2)"""
     ...
-def new_full(self: Any, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def new_full(self: Any, size: builtins.int | Sequence[builtins.int], fill_value: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, layout: Layout | builtins.str | None=None, pin_memory: builtins.bool=False) -> Tensor:
     """A tensor of this size with one value; of the same dtype and device unless they are given.
 
     >>> import unigrad
     >>> unigrad.ones(2).new_full((3,), 7.0)
     tensor([7., 7., 7.])"""
     ...
-def new_tensor(self: Any, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False) -> Tensor:
+def new_tensor(self: Any, data: Any, *, dtype: DType | builtins.str | builtins.type | None=None, device: Device | builtins.str | None=None, requires_grad: builtins.bool=False, pin_memory: builtins.bool=False) -> Tensor:
     """A tensor of data; of the same dtype and device unless they are given.
 
     >>> import unigrad

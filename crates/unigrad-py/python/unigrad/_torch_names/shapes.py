@@ -5,8 +5,8 @@ import math
 
 from .. import _check
 from .._errors import ArgumentError, AxisError, ShapeError
-from .._unigrad import Tensor, meshgrid, stack
-from ._method import _method, _method_named
+from .._unigrad import Tensor, _lies, full, meshgrid, stack
+from ._method import _NATIVE, _method, _method_named
 
 
 def _splitting(name, least, dim_of):
@@ -182,7 +182,17 @@ def element_size(self):
 @_method
 def is_contiguous(self, memory_format=None):
     """True: a tensor is a value, whose elements are in order wherever it is read."""
+    if memory_format is not None:
+        _lies(memory_format=memory_format)
     return True
+
+
+@_method
+def contiguous(self, memory_format=None):
+    """The tensor itself: a tensor is a value, whose elements are in order wherever it is read."""
+    if memory_format is not None:
+        _lies(memory_format=memory_format)
+    return _NATIVE["contiguous"](self)
 
 
 @_method
@@ -220,9 +230,14 @@ def broadcast_shapes(*shapes):
 
 
 @_method
-def resize_(self, *size):
-    """The same elements in another shape, for all holders of this tensor. Another number of elements is an error: there is no memory to grow into."""
+def resize_(self, *size, memory_format=None):
+    """The same elements in another shape, for all holders of this tensor. Another number of elements is an error, but for none: there is no memory to grow
+    into."""
+    if memory_format is not None:
+        _lies(memory_format=memory_format)
     shape = _check.shape("size", size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
+    if math.prod(shape) == 0:
+        return self._become(full(shape, 0, dtype=self.dtype, device=self.device))
     if math.prod(shape) != self.numel():
         raise ShapeError(
             f"resize_: argument 'size' is {list(shape)}, for {list(self.shape)}: {math.prod(shape)} elements of {self.numel()}\n"

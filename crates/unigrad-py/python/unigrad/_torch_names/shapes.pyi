@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from unigrad._unigrad import Device as Device
 from unigrad._unigrad import DType as DType
+from unigrad._unigrad import MemoryFormat as MemoryFormat
 from unigrad._unigrad import Tensor as Tensor
 from unigrad.nn.module import Module as _Module
 from unigrad.nn.parameter import Parameter as _Parameter
@@ -145,12 +146,19 @@ def element_size(self: Any) -> builtins.int:
     >>> unigrad.tensor([0.5, 2.0]).element_size()
     4"""
     ...
-def is_contiguous(self: Any, memory_format: Any=None) -> builtins.bool:
+def is_contiguous(self: Any, memory_format: MemoryFormat | builtins.str | None=None) -> builtins.bool:
     """True: a tensor is a value, whose elements are in order wherever it is read.
 
     >>> import unigrad
     >>> unigrad.tensor([0.5, 2.0]).is_contiguous()
     True"""
+    ...
+def contiguous(self: Any, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
+    """The tensor itself: a tensor is a value, whose elements are in order wherever it is read.
+
+    >>> import unigrad
+    >>> unigrad.tensor([0.5, 2.0]).contiguous()
+    tensor([0.5000, 2.0000])"""
     ...
 def stride(self: Any, dim: Any=None) -> Any:
     """How many elements lie between neighbours along each axis, or along ``dim``: those of a row-major order, in which a value is read.
@@ -166,8 +174,9 @@ def broadcast_shapes(*shapes: Any) -> builtins.tuple[builtins.int, ...]:
     >>> unigrad.broadcast_shapes((2, 1), (3,))
     (2, 3)"""
     ...
-def resize_(self: Any, *size: Any) -> Tensor:
-    """The same elements in another shape, for all holders of this tensor. Another number of elements is an error: there is no memory to grow into.
+def resize_(self: Any, *size: Any, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
+    """The same elements in another shape, for all holders of this tensor. Another number of elements is an error, but for none: there is no memory to grow
+    into.
 
     >>> import unigrad
     >>> unigrad.ones(2, 3).resize_(3, 2).shape

@@ -1,6 +1,6 @@
 """Norms of batches, examples, layers, groups and vectors."""
 
-from ... import _check
+from ... import _check, _out
 from ..._check import tensor as _tensor
 from ..._errors import ArgumentError
 from ..._unigrad import _nn, ones
@@ -89,8 +89,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     return input.local_response_norm(size, alpha, beta, k)
 
 
-def normalize(input, p=2.0, dim=1, eps=1e-12):
-    """Divided by the norm along an axis, or along several.
+def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+    """Divided by the norm along an axis, or along several; written to ``out`` if that is given.
 
     >>> import unigrad as ug
     >>> ug.nn.functional.normalize(ug.tensor([[3.0, 4.0]]))
@@ -98,5 +98,10 @@ def normalize(input, p=2.0, dim=1, eps=1e-12):
     """
     input, p = _tensor("input", input), float(_check.number("p", p))
     if isinstance(dim, (tuple, list)):
-        return input / input.norm(p, tuple(dim), keepdim=True).clamp(min=_check.number("eps", eps))
-    return input.normalize(p, dim, eps)
+        result = input / input.norm(p, tuple(dim), keepdim=True).clamp(min=_check.number("eps", eps))
+    else:
+        result = input.normalize(p, dim, eps)
+    if out is None:
+        return result
+    _out.checked(out)
+    return _out.written("normalize", out, result, {})

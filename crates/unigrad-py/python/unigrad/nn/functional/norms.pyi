@@ -57,8 +57,8 @@ def local_response_norm(input: Tensor, size: builtins.int | Sequence[builtins.in
     >>> ug.nn.functional.local_response_norm(ug.ones(1, 4, 2, 2), 3).shape
     (1, 4, 2, 2)"""
     ...
-def normalize(input: Tensor, p: builtins.float=2.0, dim: builtins.int=1, eps: builtins.float=1e-12) -> Tensor:
-    """Divided by the norm along an axis, or along several.
+def normalize(input: Tensor, p: builtins.float=2.0, dim: builtins.int=1, eps: builtins.float=1e-12, out: Tensor | None=None) -> Tensor:
+    """Divided by the norm along an axis, or along several; written to ``out`` if that is given.
 
     >>> import unigrad as ug
     >>> ug.nn.functional.normalize(ug.tensor([[3.0, 4.0]]))
