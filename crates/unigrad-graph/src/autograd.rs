@@ -469,7 +469,7 @@ pub fn flows(node: &Expr, i: usize, input: &Expr) -> bool {
         | Op::Part(_)
         | Op::Kernel(_)
         | Op::Copy
-        | Op::Commit
+        | Op::Commit(_)
         | Op::Invalid(_) => true,
     };
     differentiable && input.dtype().is_float() && node.dtype().is_float() && (node.needs_grad() || !input.needs_grad())

@@ -6,7 +6,7 @@
 //! which the ops meet them, so that a graph is walked as it would be without the composite.
 //! Never: holds data, run-time numbers, variables or a user's gradient: a function that has any beside its arguments is not recorded.
 
-use crate::{Dim, Error, Expr, Inputs, Names, NodeType, Op, TensorType, autograd::Vjp, gradients, no_grad_guard};
+use crate::{DType, Dim, Error, Expr, Inputs, Names, NodeType, Op, Shape, TensorType, autograd::Vjp, gradients, no_grad_guard};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::{
@@ -187,7 +187,7 @@ impl Composite {
     /// What was made of stand-ins. Not generic: each function that a program records would compile the walk anew.
     fn recorded(name: &'static str, stand_ins: &[Expr], roots: &[Expr]) -> Result<Option<Recorded>, Arc<Error>> {
         let met = |expr: &Expr| {
-            let is_foreign = matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit);
+            let is_foreign = matches!(expr.op(), Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Custom(_) | Op::Copy | Op::Commit(_));
             // What differs by the size of a named axis alone would be equal.
             if expr.data().is_some() || is_foreign || expr.is_named() { Met::Foreign } else { Met::Op }
         };
@@ -245,6 +245,11 @@ impl Composite {
         }
     }
 
+    /// The shape and dtype of a result.
+    pub fn result(&self, i: usize) -> Option<(&Shape, DType)> {
+        self.result_type(i).map(|of| (&of.shape, of.dtype))
+    }
+
     /// The ops as nodes, each after those that it takes.
     #[track_caller]
     pub fn nodes(&self, arguments: &[Expr]) -> Vec<Expr> {
@@ -270,9 +275,26 @@ impl Composite {
 }
 
 impl Recorded {
+    /// How many results it has.
+    pub fn n_results(&self) -> usize {
+        self.composite.results.len()
+    }
+
     /// The results for these arguments of the function, as parts of one node. `None` where a type is not that of the recorded function.
     #[track_caller]
     pub fn call(&self, arguments: impl IntoIterator<Item = Expr>) -> Option<Vec<Expr>> {
+        let whole = self.whole(arguments)?;
+        let mut results = Vec::with_capacity(self.n_results());
+        // Not in a closure, where the origin would be this line.
+        for i in 0..self.n_results() {
+            results.push(whole.part(i));
+        }
+        Some(results)
+    }
+
+    /// The node that the results are parts of.
+    #[track_caller]
+    pub fn whole(&self, arguments: impl IntoIterator<Item = Expr>) -> Option<Expr> {
         let mut arguments: SmallVec<[Option<Expr>; 16]> = arguments.into_iter().map(Some).collect();
         let mut taken = Inputs::with_capacity(self.arguments.len());
         for (i, of) in self.arguments.iter().zip(&self.composite.arguments) {
@@ -283,13 +305,7 @@ impl Recorded {
             }
             taken.push(argument);
         }
-        let whole = Expr::composite(&self.composite, taken)?;
-        let mut results = Vec::with_capacity(self.composite.results.len());
-        // Not in a closure, where the origin would be this line.
-        for i in 0..self.composite.results.len() {
-            results.push(whole.part(i));
-        }
-        Some(results)
+        Expr::composite(&self.composite, taken)
     }
 }
 

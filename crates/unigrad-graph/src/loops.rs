@@ -121,7 +121,7 @@ impl Loop {
         let met = |expr: &Expr| match expr.op() {
             _ if expr.id() < since || expr.data().is_some() => Met::Outside,
             Op::Buffer | Op::Scalar => Met::Outside,
-            Op::Variable(_) | Op::Copy | Op::Commit => Met::Foreign,
+            Op::Variable(_) | Op::Copy | Op::Commit(_) => Met::Foreign,
             _ => Met::Op,
         };
         let walked = match Walked::new(&stand_ins, &roots, &met)? {

@@ -239,8 +239,9 @@ pub enum Op {
     Copy,
     /// What an assignment gives: input 0, the new value; but input 1, the value before, where input 2 (`Bool`, rank 0, if there is one) is
     /// false, and where any index that the same evaluation checks is out of range. So an evaluation that fails on the device changes nothing.
-    /// Others of the same evaluation that read the node see what they would if nothing failed: their own errors tell.
-    Commit,
+    /// Others of the same evaluation that read the node see what they would if nothing failed: their own errors tell. With a number, input 0 is a
+    /// composite, and the new value that result of it: it needs no [`Op::Part`].
+    Commit(Option<u32>),
     /// An op that could not be built.
     Invalid(InvalidOp),
 }
@@ -289,7 +290,7 @@ impl Op {
             Op::Reshape | Op::Permute(_) | Op::Expand | Op::Slice(_) | Op::Pad(..) | Op::Concat { .. } | Op::Window { .. } => true,
             Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } => true,
             Op::Scatter { mode, .. } => *mode == ScatterMode::Set,
-            Op::Composite(_) | Op::Loop(_) | Op::Part(_) | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Commit | Op::Invalid(_) => true,
+            Op::Composite(_) | Op::Loop(_) | Op::Part(_) | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => true,
             Op::Iota { .. } | Op::Random { .. } | Op::Unary(_) | Op::Binary(_) | Op::Bounded { .. } => false,
             Op::Reduce(..) | Op::ArgReduce(..) | Op::Scan { .. } | Op::ArgSort { .. } | Op::TopK { .. } | Op::MatMul => false,
             Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => false,
@@ -348,7 +349,7 @@ impl Op {
             Op::Kernel(_) => "kernel",
             Op::Custom(_) => "custom",
             Op::Copy => "copy",
-            Op::Commit => "commit",
+            Op::Commit(_) => "commit",
             Op::Invalid(_) => "invalid",
         }
     }

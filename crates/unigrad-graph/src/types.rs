@@ -168,7 +168,8 @@ pub(crate) fn same_op(a: &Op, b: &Op) -> bool {
     match (a, b) {
         (Op::Unary(a), Op::Unary(b)) => a == b,
         (Op::Binary(a), Op::Binary(b)) => a == b,
-        (Op::Scalar, Op::Scalar) | (Op::Reshape, Op::Reshape) | (Op::Expand, Op::Expand) | (Op::Commit, Op::Commit) => true,
+        (Op::Scalar, Op::Scalar) | (Op::Reshape, Op::Reshape) | (Op::Expand, Op::Expand) => true,
+        (Op::Commit(a), Op::Commit(b)) => a == b,
         (a, b) => a == b,
     }
 }

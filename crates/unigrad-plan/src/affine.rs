@@ -65,7 +65,7 @@ pub(crate) fn affine(ir: &Ir, view: Id, stops: &dyn Fn(Id) -> bool, coords: Coor
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => return Ok(None),
             Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => return Ok(None),
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => return Ok(None),
-            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => return Ok(None),
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => return Ok(None),
         }
         id = next(0);
     }

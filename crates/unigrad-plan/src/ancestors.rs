@@ -13,7 +13,7 @@ impl Capture {
     /// For each output, in order.
     pub fn below(&self) -> Vec<Option<Arc<Below>>> {
         // No gradient goes through an assignment.
-        let keeps = |expr: &Expr| matches!(expr.op(), Op::Commit) || expr.needs_grad() && !expr.is_consumed();
+        let keeps = |expr: &Expr| matches!(expr.op(), Op::Commit(_)) || expr.needs_grad() && !expr.is_consumed();
         let asks = |i: &&u32| !keeps(&self.nodes[**i as usize].expr);
         let Some(last) = self.outputs.iter().filter(asks).max() else { return vec![None; self.outputs.len()] };
         // Inputs come before what is made of them: what comes after the last output that asks is above it.

@@ -132,7 +132,7 @@ impl Builder {
         let mut at = Vec::new();
         for node in capture.outputs.iter().map(|index| &capture.nodes[*index as usize]) {
             outputs.push(self.known(&node.expr)?);
-            if matches!((node.expr.op(), node.role), (Op::Commit, Role::Compute)) {
+            if matches!((node.expr.op(), node.role), (Op::Commit(_), Role::Compute)) {
                 at.push(outputs.len() - 1);
                 let assignment = self.assignment(&node.expr)?;
                 if let IrOp::External(input) = self.ir.node(assignment.before).op {
@@ -150,21 +150,36 @@ impl Builder {
     }
 
     fn assignment(&self, expr: &Expr) -> Result<Assignment, String> {
-        let (value, otherwise) = (operand(expr, 0)?, operand(expr, 1)?);
+        let (value, otherwise) = (self.committed(expr)?, operand(expr, 1)?);
         // Assigned twice before it was evaluated: what counts is what was there first.
         let mut before = otherwise.clone();
-        while matches!(before.op(), Op::Commit | Op::Variable(_)) && before.data().is_none() {
-            before = operand(&before, usize::from(matches!(before.op(), Op::Commit)))?;
+        while matches!(before.op(), Op::Commit(_) | Op::Variable(_)) && before.data().is_none() {
+            before = operand(&before, usize::from(matches!(before.op(), Op::Commit(_))))?;
         }
         let condition = expr.input(2).map(|condition| self.known(&condition)).transpose()?;
-        Ok(Assignment { value: self.known(&value)?, otherwise: self.known(&otherwise)?, condition, before: self.known(&before)? })
+        Ok(Assignment { value, otherwise: self.known(&otherwise)?, condition, before: self.known(&before)? })
+    }
+
+    /// The new value of an assignment.
+    fn committed(&self, expr: &Expr) -> Result<Id, String> {
+        let value = operand(expr, 0)?;
+        if let Op::Commit(Some(i)) = expr.op() { self.result(&value, *i as usize) } else { self.known(&value) }
+    }
+
+    /// A result of a composite or scan.
+    fn result(&self, whole: &Expr, i: usize) -> Result<Id, String> {
+        let result = self.results.get(&whole.id()).and_then(|results| results.get(i));
+        result.copied().ok_or_else(|| format!("there is no part {i} of a composite or scan"))
     }
 
     fn node(&mut self, expr: &Expr, inputs: SmallVec<[Id; 3]>) -> Result<Id, String> {
         // What it is taken apart into comes from the same line of the user's.
         let _origin = expr.origin().enter();
         match expr.op() {
-            Op::Commit => Ok(commit::seen(&mut self.ir, inputs[0], inputs[1], inputs.get(2).copied())),
+            Op::Commit(_) => {
+                let value = self.committed(expr)?;
+                Ok(commit::seen(&mut self.ir, value, inputs[1], inputs.get(2).copied()))
+            }
             Op::Variable(_) | Op::Custom(_) => Ok(inputs[0]),
             Op::Barrier if self.in_convolution => Ok(self.add(expr, IrOp::Dense, SmallVec::from_slice(&inputs[..1]))),
             Op::Barrier => Ok(self.barrier(expr, inputs[0])),
@@ -182,10 +197,7 @@ impl Builder {
                 self.results.insert(expr.id(), results);
                 Ok(first)
             }
-            Op::Part(i) if matches!(operand(expr, 0)?.op(), Op::Composite(_) | Op::Loop(_)) => {
-                let result = self.results.get(&operand(expr, 0)?.id()).and_then(|results| results.get(*i));
-                result.copied().ok_or_else(|| format!("there is no part {i} of a composite or scan"))
-            }
+            Op::Part(i) if matches!(operand(expr, 0)?.op(), Op::Composite(_) | Op::Loop(_)) => self.result(&operand(expr, 0)?, *i),
             Op::Part(_) if self.is_computed_attention(expr) => {
                 let Some(parts) = unigrad_graph::decompose(expr) else { return Err("attention has no decomposition".into()) };
                 self.expand(&parts)

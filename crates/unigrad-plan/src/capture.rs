@@ -659,7 +659,7 @@ impl Capture {
 
     /// Positions, among [`Capture::outputs`], of what is assigned.
     pub fn assigned(&self) -> impl Iterator<Item = usize> {
-        self.outputs().enumerate().filter(|(_, expr)| matches!(expr.op(), Op::Commit)).map(|(i, _)| i)
+        self.outputs().enumerate().filter(|(_, expr)| matches!(expr.op(), Op::Commit(_))).map(|(i, _)| i)
     }
 
     /// How many nodes were walked.

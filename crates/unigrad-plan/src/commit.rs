@@ -173,7 +173,7 @@ fn check_of(ir: &Ir, node: &IrNode) -> Option<Check> {
         Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) | Op::MaxPool(_) => return None,
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => return None,
         Op::Attention(_) | Op::AttentionGrad(_) | Op::Part(_) => return None,
-        Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+        Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => {
             return None;
         }
     };

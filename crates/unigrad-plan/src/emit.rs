@@ -577,7 +577,7 @@ impl<'a> Emitter<'a> {
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {
                 return Err(Stop::Bug(n.impossible("it is replaced before regions are made")).into());
             }
-            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => {
                 return Err(Stop::Bug(n.impossible("it is replaced before regions are made")).into());
             }
         })
@@ -710,6 +710,6 @@ pub(crate) fn map_cost(op: &IrOp) -> usize {
         Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => 1,
         Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => 1,
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => 1,
-        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => 1,
+        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => 1,
     }
 }

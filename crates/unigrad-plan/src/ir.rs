@@ -221,7 +221,7 @@ impl Ir {
             | Op::Barrier
             | Op::Custom(_)
             | Op::Copy
-            | Op::Commit
+            | Op::Commit(_)
             | Op::Composite(_)
             | Op::Loop(_)
             | Op::Invalid(_) => Kind::Heavy,

@@ -338,7 +338,7 @@ impl Lowering<'_> {
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => {
                 return Err(self.ir.impossible(id, "it is replaced before kernels are made"));
             }
-            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => {
                 return Err(self.ir.impossible(id, "it is replaced before kernels are made"));
             }
         })

@@ -157,7 +157,7 @@ fn decodes(op: &Op) -> bool {
         Op::AttentionGrad(_) | Op::Composite(_) | Op::Loop(_) | Op::Part(_) | Op::Barrier | Op::Kernel(_) | Op::Custom(_) | Op::Copy => {
             false
         }
-        Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Commit | Op::Invalid(_) => false,
+        Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Commit(_) | Op::Invalid(_) => false,
     }
 }
 

@@ -176,7 +176,7 @@ impl Sink {
             Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Part(_) => return None,
             Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => return None,
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => return None,
-            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => return None,
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => return None,
         };
         Some((self.add(node, op.into(), &[id], &order), order))
     }

@@ -71,6 +71,45 @@ impl Composite {
         let results = recorded.call(arguments.0)?;
         Some(results.into_iter().map(Tensor::from_expr).collect())
     }
+
+    /// How many results the function has; `None` where it cannot be one node.
+    pub fn n_results(&self) -> Option<usize> {
+        self.recorded.as_ref().map(Recorded::n_results)
+    }
+
+    /// Assigns to each of these tensors the function's result of its place, as [`Tensor::assign`] does, or [`Tensor::assign_if`] with a condition. Whether the
+    /// function can be one node with these arguments: else nothing is assigned.
+    ///
+    /// # Errors
+    /// As of [`Tensor::assign`]; or there are more tensors than results.
+    ///
+    /// ```
+    /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
+    /// use unigrad_tensor::{Arguments, Composite, DType, Device, Tensor, no_grad};
+    ///
+    /// let x = Tensor::full([2], 3.0, DType::F32, &Device::open("cpu")?);
+    /// let double = Composite::record("double", &[&x], |x| vec![&x[0] + &x[0]])?;
+    /// assert!(double.assign(Arguments::of(&[&x]), &[&x], None)?);
+    /// assert_eq!(x.to_vec::<f32>()?, [6.0; 2]);
+    /// # Ok::<(), unigrad_tensor::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn assign(&self, arguments: Arguments, targets: &[&Tensor], condition: Option<&Tensor>) -> Result<bool> {
+        let Some(recorded) = &self.recorded else { return Ok(false) };
+        if targets.len() > recorded.n_results() {
+            let cause = format!("{} tensors for {} results", targets.len(), recorded.n_results());
+            return Err(crate::Error::argument(cause, "give no more than the function has results"));
+        }
+        let whole = {
+            let _guard = no_grad_guard();
+            recorded.whole(arguments.0)
+        };
+        let Some(whole) = whole else { return Ok(false) };
+        for (i, target) in targets.iter().enumerate() {
+            target.assign_result(&whole, i, condition)?;
+        }
+        Ok(true)
+    }
 }
 
 /// What a [`Composite`] is called with: the values that some tensors have now.

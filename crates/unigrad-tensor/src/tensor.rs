@@ -11,7 +11,7 @@ use std::{
     },
 };
 use unigrad_device::{Background, in_background};
-use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, NodeId, Op, VariableId, grad_enabled};
+use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, NodeId, Op, Shape, VariableId, grad_enabled};
 
 /// An n-dimensional array on a device: a cheap handle, shared and sent freely between threads.
 ///
@@ -128,7 +128,7 @@ impl Handle {
         }
         let Some(tensor) = self.inner.upgrade().filter(|_| self.is_assigned()).map(Tensor::of) else { return };
         let Some(commit) = tensor.pending_assignment() else { return };
-        let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else { return };
+        let (Some(value), Some(old)) = (commit.committed(), commit.input(1)) else { return };
         let condition = condition.copy_to(commit.device());
         if commit.input(2).is_some_and(|own| own.same(&condition)) {
             return;
@@ -570,17 +570,35 @@ impl Tensor {
 
     #[track_caller]
     fn assign_where(&self, value: &Tensor, condition: Option<&Tensor>) -> Result<()> {
+        let new = value.valid()?;
+        let (shape, dtype) = (new.shape().clone(), new.dtype());
+        self.assign_new(new, None, (&shape, dtype), condition)
+    }
+
+    /// As [`Tensor::assign_if`] of result `i` of a composite.
+    #[track_caller]
+    pub(crate) fn assign_result(&self, whole: &Expr, i: usize, condition: Option<&Tensor>) -> Result<()> {
+        let of = if let Op::Composite(composite) = whole.op() { composite.result(i) } else { None };
+        match of.filter(|_| !whole.needs_grad()) {
+            Some(of) => self.assign_new(valid(whole.clone())?, Some(i), of, condition),
+            None => self.assign_where(&Tensor::from_expr(whole.part(i)), condition),
+        }
+    }
+
+    /// Assigns `new`, or a result of it, of this shape and dtype.
+    #[track_caller]
+    fn assign_new(&self, new: Expr, part: Option<usize>, (shape, dtype): (&Shape, DType), condition: Option<&Tensor>) -> Result<()> {
         let inner = self.shared();
-        let (old, new) = (valid(inner.expr())?, value.valid()?);
+        let old = valid(inner.expr())?;
         let condition = match condition {
             Some(condition) => Some(condition.valid()?),
             None => None,
         };
         let is_variable = inner.variable.is_some();
-        let problem = if old.shape() != new.shape() {
-            Some((ErrorKind::Shape, format!("the tensor is {:?}, the value {:?}", old.shape(), new.shape()), "reshape the value"))
-        } else if old.dtype() != new.dtype() {
-            Some((ErrorKind::DType, format!("the tensor is {}, the value {}", old.dtype(), new.dtype()), "cast the value"))
+        let problem = if old.shape() != shape {
+            Some((ErrorKind::Shape, format!("the tensor is {:?}, the value {:?}", old.shape(), shape), "reshape the value"))
+        } else if old.dtype() != dtype {
+            Some((ErrorKind::DType, format!("the tensor is {}, the value {}", old.dtype(), dtype), "cast the value"))
         } else if old.device() != new.device() {
             Some((ErrorKind::Device, "the value is on another device".to_string(), "move it with `to(&device)`"))
         } else if condition.as_ref().is_some_and(|c| c.dtype() != DType::Bool || c.numel() != 1) {
@@ -604,7 +622,11 @@ impl Tensor {
         let condition = condition.map(|c| if c.device() == old.device() { c } else { c.copy_to(old.device()) });
         let condition_id = condition.as_ref().map_or(0, Expr::id);
         let new = if new.needs_grad() { new.detach() } else { new };
-        let new = valid(new.commit_with(unigrad_plan::resolved(old), condition))?;
+        let old = unigrad_plan::resolved(old);
+        let new = valid(match part {
+            Some(i) => new.commit_part_with(i, old, condition),
+            None => new.commit_with(old, condition),
+        })?;
         if let Some(variable) = &inner.variable {
             variable.version.fetch_add(1, Ordering::Relaxed);
         }
@@ -616,7 +638,7 @@ impl Tensor {
 
     /// The last assignment, unless it has been computed.
     fn pending_assignment(&self) -> Option<Expr> {
-        Some(unigrad_plan::resolve(&self.expr())).filter(|expr| matches!(expr.op(), Op::Commit) && expr.data().is_none())
+        Some(unigrad_plan::resolve(&self.expr())).filter(|expr| matches!(expr.op(), Op::Commit(_)) && expr.data().is_none())
     }
 
     /// Points the handle at a node; a variable stays one.

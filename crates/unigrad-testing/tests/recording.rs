@@ -206,9 +206,9 @@ fn an_update_is_one_node_a_parameter() {
         let [few, many] = [4, 14].map(|n| nodes_of_a_step(n, optimizer));
         (many - few) as f64 / 10.0
     };
-    // The update; for the value and each state what was there, a part of the update and the assignment; the variable and the gradient.
-    assert_eq!(per_parameter(adam_unclipped), 1.0 + 3.0 * 3.0 + 2.0);
-    assert_eq!(per_parameter(sgd), 1.0 + 2.0 * 3.0 + 2.0);
+    // The update; for the value and each state what was there, and the assignment of the update's result; the variable and the gradient.
+    assert_eq!(per_parameter(adam_unclipped), 1.0 + 3.0 * 2.0 + 2.0);
+    assert_eq!(per_parameter(sgd), 1.0 + 2.0 * 2.0 + 2.0);
     // The gradient's square, its sum, the sum of all, the factor's expansion, the product.
     let clipped = per_parameter(adam) - per_parameter(adam_unclipped);
     assert!(clipped <= 6.0, "{clipped}");

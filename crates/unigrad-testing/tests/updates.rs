@@ -1,6 +1,6 @@
 //! Updates at a run-time position: only what changes is written, where it lies, and the values are right on every device.
 
-use unigrad_tensor::{DType, Device, Element, Tensor, eval, grad};
+use unigrad_tensor::{Arguments, Composite, DType, Device, Element, Tensor, eval, grad};
 
 fn at(position: i64, device: &Device) -> Tensor {
     Tensor::scalar(position as f64, DType::I64, device)
@@ -316,5 +316,65 @@ fn rows_at_a_position() {
                 }
             }
         }
+    }
+}
+
+/// A function of two tensors as one node, whose results are the tensors' next values.
+#[test]
+fn results_of_a_composite_are_assigned() {
+    for device in unigrad_testing::devices() {
+        let [x, y] = [1usize, 5].map(|from| numbers(&[2, 3], DType::F32, from, &device));
+        let (mut a, mut b) = (x.to_f64_vec().unwrap(), y.to_f64_vec().unwrap());
+        // The second result has another shape than the first, and is what it takes as well.
+        let rows = numbers(&[3], DType::F32, 2, &device);
+        let mut c = rows.to_f64_vec().unwrap();
+        let next = |t: &[Tensor]| vec![&t[0] + &t[1], t[0].sum(0) + &t[2], &t[0] - &t[1]];
+        let composite = Composite::record("next", &[&x, &y, &rows], next).unwrap();
+        let assign = |condition: Option<&Tensor>| {
+            let arguments = Arguments::of(&[&x, &y, &rows]);
+            assert!(composite.assign(arguments, &[&x, &rows, &y], condition).unwrap(), "it is no node on {device}");
+        };
+        let mut want = |a: &mut Vec<f64>, b: &mut Vec<f64>| {
+            let (before, other) = (a.clone(), b.clone());
+            *a = before.iter().zip(&other).map(|(x, y)| x + y).collect();
+            *b = before.iter().zip(&other).map(|(x, y)| x - y).collect();
+            (0..3).for_each(|j| c[j] += before[j] + before[3 + j]);
+            c.clone()
+        };
+        let check = |[a, b, c]: [&[f64]; 3], what: &str| {
+            assert_eq!(x.to_f64_vec().unwrap(), a, "{what}, on {device}");
+            assert_eq!(y.to_f64_vec().unwrap(), b, "{what}, on {device}");
+            assert_eq!(rows.to_f64_vec().unwrap(), c, "{what}, on {device}");
+        };
+        assign(None);
+        let now = want(&mut a, &mut b);
+        check([&a, &b, &now], "once");
+        // Again before the first was computed: the second is of the first's values.
+        assign(None);
+        assign(None);
+        want(&mut a, &mut b);
+        let now = want(&mut a, &mut b);
+        check([&a, &b, &now], "twice");
+        let yes = x.sum(()).isfinite().realize().unwrap();
+        assign(Some(&yes.logical_not()));
+        check([&a, &b, &now], "where it does not hold");
+        assign(Some(&yes));
+        let now = want(&mut a, &mut b);
+        check([&a, &b, &now], "where it holds");
+        // What is read in the same evaluation sees the new values; an evaluation that fails leaves the old ones.
+        assign(None);
+        let seen = (&x * 2.0).realize().unwrap();
+        let now = want(&mut a, &mut b);
+        assert_eq!(seen.to_f64_vec().unwrap(), a.iter().map(|x| x * 2.0).collect::<Vec<_>>(), "on {device}");
+        check([&a, &b, &now], "seen");
+        assign(None);
+        let beyond = x.gather(1, &Tensor::from_slice(&[7i64, 7], [2, 1], &device));
+        assert!(beyond.to_f64_vec().is_err(), "on {device}");
+        check([&a, &b, &now], "after an error");
+        // Another shape than the result's, and a tensor too many, are errors that change nothing.
+        for targets in [&[&rows, &x][..], &[&x, &rows, &y, &x]] {
+            assert!(composite.assign(Arguments::of(&[&x, &y, &rows]), targets, None).is_err());
+        }
+        check([&a, &b, &now], "after wrong calls");
     }
 }

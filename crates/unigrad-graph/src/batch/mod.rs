@@ -335,7 +335,7 @@ impl<'a> Walk<'a> {
             | Op::Kernel(_)
             | Op::Custom(_)
             | Op::Copy
-            | Op::Commit
+            | Op::Commit(_)
             | Op::Invalid(_) => {
                 let expr = rule.apply()?;
                 self.settle(node, Batched { expr, mapped: true })?;

@@ -168,7 +168,7 @@ impl Rule<'_> {
             Op::Kernel(_) => self.slice_by_slice(),
             Op::Custom(gradient) => custom::apply(self, gradient),
             Op::Copy => self.x(0).copy_to(node.device()),
-            Op::Commit => {
+            Op::Commit(_) => {
                 let help = "return the value from the function, and assign it (or its mean) outside";
                 return Err(self.cannot("a tensor has one value, and each slice would assign another", help));
             }
@@ -311,7 +311,7 @@ impl Rule<'_> {
             | Op::Kernel(_)
             | Op::Custom(_)
             | Op::Copy
-            | Op::Commit
+            | Op::Commit(_)
             | Op::Invalid(_) => None,
         })
     }

@@ -91,7 +91,9 @@ pub(crate) fn infer(op: &Op, inputs: &mut Inputs, shape: &[usize]) -> Result<Opt
         }
         Op::Variable(_) | Op::Barrier | Op::Custom(_) | Op::Copy | Op::Scan { .. } => Ok(inputs[0].names().cloned()),
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => Ok(inputs[0].names().cloned()),
-        Op::Commit => {
+        // What a composite takes has no names, and the old value is one of those or has its own.
+        Op::Commit(Some(_)) => Ok(inputs[1].names().cloned()),
+        Op::Commit(None) => {
             let mut join = Join::of(inputs);
             let result = join.all(&[0, 1], None)?;
             Ok(join.done(result))

@@ -83,7 +83,7 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         // Leaves; a variable is where a gradient stops.
         Op::Buffer | Op::Const(_) | Op::Scalar | Op::Iota { .. } | Op::Random { .. } | Op::Variable(_) => {}
         // An assigned value is data: its gradient ends where it was assigned.
-        Op::Commit => {}
+        Op::Commit(_) => {}
         Op::Unary(op) => map::unary_vjp(v, *op),
         Op::Binary(op) => map::binary_vjp(v, *op),
         Op::Where => map::where_vjp(v),
@@ -210,7 +210,7 @@ pub fn decompose(node: &Expr) -> Option<Expr> {
         | Op::Kernel(_)
         | Op::Custom(_)
         | Op::Copy
-        | Op::Commit
+        | Op::Commit(_)
         | Op::Invalid(_) => None,
     }
 }

@@ -138,11 +138,39 @@ impl Expr {
     /// As [`Expr::commit`], of handles that nothing else needs.
     #[track_caller]
     pub fn commit_with(self, old: Expr, condition: Option<Expr>) -> Expr {
+        let of = self.tensor_type().clone();
+        self.commit_result(None, &of, old, condition)
+    }
+
+    /// As [`Expr::commit_with`], of result `i` of `self`, which is a composite.
+    #[track_caller]
+    pub fn commit_part_with(self, i: usize, old: Expr, condition: Option<Expr>) -> Expr {
+        let of = if let Op::Composite(composite) = self.op() { composite.result_type(i).cloned() } else { None };
+        let part = of.zip(u32::try_from(i).ok());
+        match part {
+            Some((of, i)) => self.commit_result(Some(i), &of, old, condition),
+            None => self.part(i).commit_with(old, condition),
+        }
+    }
+
+    /// The new value of an assignment that has not been computed, as a node.
+    #[track_caller]
+    pub fn committed(&self) -> Option<Expr> {
+        let Op::Commit(part) = self.op() else { return None };
+        let value = self.input(0)?;
+        Some(match part {
+            Some(i) => value.part(*i as usize),
+            None => value,
+        })
+    }
+
+    #[track_caller]
+    fn commit_result(self, part: Option<u32>, of: &Arc<crate::TensorType>, old: Expr, condition: Option<Expr>) -> Expr {
         let all = || [Some(&self), Some(&old), condition.as_ref()].into_iter().flatten();
         if let Some(invalid) = all().find(|input| input.is_invalid()) {
             return invalid.clone();
         }
-        let fits = self.shape() == old.shape() && self.dtype() == old.dtype() && self.device() == old.device();
+        let fits = of.shape == *old.shape() && of.dtype == old.dtype() && self.device() == old.device();
         let asks = condition.as_ref().is_none_or(|c| c.dtype() == DType::Bool && c.rank() == 0 && c.device() == self.device());
         if !fits || !asks {
             let inputs: SmallVec<[&Expr; 3]> = all().collect();
@@ -150,10 +178,9 @@ impl Expr {
             return Expr::fail(ErrorKind::Shape, "assign", message, "expand, cast or move the value, and reduce the condition", &inputs);
         }
         let _guard = no_grad_guard();
-        let of = self.tensor_type().clone();
         let mut inputs = Inputs::from_buf([self, old]);
         inputs.extend(condition);
-        Expr::of_type(&Op::Commit, inputs, &of, None)
+        Expr::of_type(&Op::Commit(part), inputs, of, None)
     }
 
     /// What a program that the user wrote makes of the inputs.

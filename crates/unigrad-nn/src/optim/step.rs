@@ -265,19 +265,23 @@ impl Stepping<'_> {
                             updates.len() - 1
                         }
                     };
-                    let results = match updates[known].call(values) {
-                        Some(results) => results,
-                        // A rule of many kinds of ops, or with tensors of its own.
-                        None => update(&arguments().map(Tensor::detach).collect::<Vec<_>>()),
+                    let are_all = |n_results: usize| {
+                        if n_results == 1 + state.len() {
+                            return Ok(());
+                        }
+                        let cause = format!("the rule gave {} tensors of state for {} names", n_results.saturating_sub(1), state.len());
+                        Err(Error::argument(cause, "return one new tensor for each of `state_names`, in that order"))
                     };
-                    if results.len() != 1 + state.len() {
-                        let cause = format!("the rule gave {} tensors of state for {} names", results.len().saturating_sub(1), state.len());
-                        return Err(Error::argument(cause, "return one new tensor for each of `state_names`, in that order"));
+                    let targets = || std::iter::once(parameter).chain(state);
+                    let update_of_all = &updates[known];
+                    update_of_all.n_results().map_or(Ok(()), are_all)?;
+                    if !update_of_all.assign(values, &targets().collect::<Vec<_>>(), finite.as_ref())? {
+                        // A rule of many kinds of ops, or with tensors of its own.
+                        let results = update(&arguments().map(Tensor::detach).collect::<Vec<_>>());
+                        are_all(results.len())?;
+                        targets().zip(&results).try_for_each(|(old, new)| assign(old, new))?;
                     }
-                    for (old, new) in std::iter::once(parameter).chain(state).zip(&results) {
-                        assign(old, new)?;
-                        changed.push(old);
-                    }
+                    changed.extend(targets());
                 }
             }
             if let Some(finite) = &finite {

@@ -109,7 +109,7 @@ pub(super) fn carried(ir: &Ir, id: Id, i: usize, rows: Rows) -> Option<Rows> {
         Op::MaxPool(_) | Op::Part(_) => None,
         Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => None,
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => None,
-        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => None,
+        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => None,
     }
 }
 
@@ -175,7 +175,7 @@ pub(super) fn takes(ir: &Ir, id: Id, rows: Rows) -> Option<Takes> {
         Op::MaxPool(_) | Op::Part(_) => None,
         Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => None,
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => None,
-        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => None,
+        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => None,
     }
 }
 
@@ -242,7 +242,7 @@ pub(super) fn of_rows(ir: &Ir, id: Id, rows: Rows, takes: &[Take], n_rows: usize
         Op::Buffer | Op::Scalar | Op::Variable(_) | Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => {
             return Err(ir.impossible(id, "it has no rule for rows"));
         }
-        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => {
             return Err(ir.impossible(id, "it has no rule for rows"));
         }
     };

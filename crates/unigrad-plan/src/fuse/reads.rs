@@ -147,7 +147,7 @@ impl Fusion<'_> {
                 stack.extend(all(ReadAs::Other));
             }
             Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => stack.extend(all(ReadAs::Other)),
-            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => {
+            Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => {
                 stack.extend(all(ReadAs::Other))
             }
         }

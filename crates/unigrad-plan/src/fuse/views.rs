@@ -26,7 +26,7 @@ pub(crate) fn reads_through_views(op: &Op, input: usize) -> bool {
         Op::DynSlice { .. } | Op::DynUpdate { .. } | Op::Gather { .. } | Op::Reduce(..) | Op::ArgReduce(..) => false,
         Op::Conv(_) | Op::ConvDataGrad(_) | Op::ConvWeightGrad(_) => false,
         Op::Softmax { .. } | Op::LogSoftmax { .. } | Op::Normalize { .. } => false,
-        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit | Op::Invalid(_) => false,
+        Op::Barrier | Op::Custom(_) | Op::Composite(_) | Op::Loop(_) | Op::Copy | Op::Commit(_) | Op::Invalid(_) => false,
     }
 }
 

@@ -130,7 +130,7 @@ impl Layout {
             Op::TopK { axis, largest, .. } => parts::order(self, at, *axis, *largest),
             Op::Conv(_) | Op::ConvDataGrad(_) => parts::conv(self, at, &[0]),
             Op::ConvWeightGrad(_) => parts::conv(self, at, &[0, 1]),
-            Op::Composite(_) | Op::Barrier | Op::Kernel(_) | Op::Commit => Ok(at.from(at.inputs.clone())),
+            Op::Composite(_) | Op::Barrier | Op::Kernel(_) | Op::Commit(_) => Ok(at.from(at.inputs.clone())),
             Op::Loop(spec) => loops::whole(self, at, spec),
             Op::Part(i) => loops::part(self, at, *i),
             Op::Slice(axes) => parts::slice(self, at, axes),

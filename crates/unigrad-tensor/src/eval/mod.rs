@@ -198,7 +198,7 @@ impl Drop for Attempt {
 }
 
 fn is_assignment(node: &Expr) -> bool {
-    matches!(node.op(), Op::Commit)
+    matches!(node.op(), Op::Commit(_))
 }
 
 /// Assignments on several devices take effect together, after everything that can fail: their values are computed and known to be right on
@@ -207,7 +207,7 @@ fn assign_on_several(targets: &[Expr]) -> Result<(), Error> {
     let assignments: Vec<&Expr> = targets.iter().filter(|target| is_assignment(target)).collect();
     let mut values: Vec<Expr> = Vec::with_capacity(assignments.len());
     for commit in &assignments {
-        let (Some(value), Some(old)) = (commit.input(0), commit.input(1)) else {
+        let (Some(value), Some(old)) = (commit.committed(), commit.input(1)) else {
             return Err(Error::Internal("an assignment has lost its inputs".into()));
         };
         let value = match commit.input(2) {

@@ -110,11 +110,13 @@ fn node_values(node: &Expr, inputs: &[Rc<Vec<Values>>], noise: Noise) -> Result<
             x(0)?;
             Ok(Shared(inputs[0].clone()))
         }
-        Op::Commit => {
-            let (new, old) = (x(0)?, x(1)?);
+        Op::Commit(part) => {
+            let (parts, old) = (inputs.first().ok_or("an assignment of nothing")?, x(1)?);
+            let part = part.map_or(0, |part| part as usize);
+            let new = parts.get(part).ok_or_else(|| format!("there is no part {part}"))?;
             match inputs.get(2) {
                 Some(condition) => moved(map::select(&view::expand(&condition[0], shape), new, old)),
-                None => Ok(Shared(inputs[0].clone())),
+                None => moved(new.clone()),
             }
         }
         Op::Unary(op) if op.class() == UnaryClass::Number => moved(map::unary(*op, x(0)?, dtype)),
