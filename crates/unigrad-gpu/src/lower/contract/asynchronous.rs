@@ -203,7 +203,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: A
         let base = sink.base(b, if parts.count > 1 { both } else { batch });
         let v = sink.vector(target, 8);
         let staged = Staged { shared, rows: copies::BM, cols: bn, ld, v, threads: copies::THREADS, load: 4, parts: 1 };
-        staged.put(b, p, (&sink, &base), masks(p, copies::BM, bn), col0, |b, staged| b.add(row0, staged));
+        staged.put(b, p, &base, masks(p, copies::BM, bn), col0, |b, staged| b.add(row0, staged));
     });
     Ok(Some(s.finish(groups.grid())))
 }

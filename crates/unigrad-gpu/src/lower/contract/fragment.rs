@@ -235,7 +235,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: F
                 load: if target.vectors { 4 } else { 1 },
                 parts: 1,
             };
-            staged.put(b, p, (&sink, &base), masks(p, sizes.bm, sizes.bn), col0, |b, staged| {
+            staged.put(b, p, &base, masks(p, sizes.bm, sizes.bn), col0, |b, staged| {
                 let (warp, within) = split(b, staged, u32::from(shape.m).into());
                 let above = b.mul_const(warp, sizes.wm.into());
                 let chunk = b.mul_const(round, u32::from(shape.m).into());

@@ -126,7 +126,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: N
             b.when(inside, |b| {
                 let sum = sum_of_parts(b, shared, at, (WARPS, rows * columns));
                 let (row, col) = if sides.columns { (vector, row) } else { (row, vector) };
-                sink.put(b, &base, row, col, &[sum]);
+                base.put(b, row, col, &[sum]);
             });
         });
     });

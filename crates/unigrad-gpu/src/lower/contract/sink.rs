@@ -39,11 +39,11 @@ pub(super) struct Epilogue<'a> {
     ahead: Ahead,
 }
 
-/// What a workgroup knows about its points before it visits them.
+/// A sink, with what a workgroup knows about its points before it visits them.
 #[derive(Clone)]
-pub(super) enum Base {
-    Offset(Value),
-    Axes(SmallVec<[Value; 6]>),
+pub(super) enum Base<'s, 'a> {
+    Offset(&'s Memory, Value),
+    Axes(&'s Epilogue<'a>, SmallVec<[Value; 6]>),
 }
 
 impl<'a> Sink<'a> {
@@ -111,35 +111,37 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The epilogue, with what it knows of points.
-    pub(super) fn epilogue<'s, 'b>(&'s self, base: &'b Base) -> Option<(&'s Epilogue<'a>, &'b [Value])> {
-        match (self, base) {
-            (Sink::Epilogue(e), Base::Axes(first)) => Some((e, first)),
-            (Sink::Memory(_), _) | (Sink::Epilogue(_), Base::Offset(_)) => None,
-        }
-    }
-
     /// Whether what happens to a sum is more than a store.
     pub(super) fn is_epilogue(&self) -> bool {
         matches!(self, Sink::Epilogue(_))
     }
 
-    /// The batch item's part of every point.
-    pub(super) fn base(&self, b: &mut Builder, batch: Value) -> Base {
+    /// For the points of a batch item.
+    pub(super) fn base(&self, b: &mut Builder, batch: Value) -> Base<'_, 'a> {
         match self {
             Sink::Memory(c) => {
                 let zero = b.int(c.index, 0);
                 let at = c.batch.offset(b, batch, c.index);
-                Base::Offset(plus(b, zero, at))
+                Base::Offset(c, plus(b, zero, at))
             }
-            Sink::Epilogue(e) => Base::Axes(axes(b, batch, e.contract.batch.iter().map(|d| d.size))),
+            Sink::Epilogue(e) => Base::Axes(e, axes(b, batch, e.contract.batch.iter().map(|d| d.size))),
+        }
+    }
+}
+
+impl<'a> Base<'_, 'a> {
+    /// The epilogue, with what is known of its points.
+    pub(super) fn epilogue(&self) -> Option<(&Epilogue<'a>, &[Value])> {
+        match self {
+            Base::Axes(e, first) => Some((e, first)),
+            Base::Offset(..) => None,
         }
     }
 
     /// Takes the sums of neighbouring columns, at most as many as [`Sink::vector`] allows, from a multiple of them on.
-    pub(super) fn put(&self, b: &mut Builder, base: &Base, row: Value, col: Value, sums: &[Value]) {
-        match (self, base) {
-            (Sink::Memory(c), Base::Offset(base)) => {
+    pub(super) fn put(&self, b: &mut Builder, row: Value, col: Value, sums: &[Value]) {
+        match self {
+            Base::Offset(c, base) => {
                 let at = c.rows.offset(b, row, c.index);
                 let at = plus(b, *base, at);
                 let along = c.cols.offset(b, col, c.index);
@@ -148,13 +150,11 @@ impl<'a> Sink<'a> {
                 let value = b.compose(&values);
                 b.store(c.place, at, value);
             }
-            (Sink::Epilogue(e), Base::Axes(first)) => {
+            Base::Axes(e, first) => {
                 let all = e.axes(b, first, row, col);
                 let accs: SmallVec<[Value; 8]> = sums.iter().map(|sum| b.cast(*sum, e.acc)).collect();
                 e.body.points(b, &all, &accs, e.along().map(|(axis, _)| axis));
             }
-            // INVARIANT: a base comes from the same sink's `base`.
-            (Sink::Memory(_), Base::Axes(_)) | (Sink::Epilogue(_), Base::Offset(_)) => {}
         }
     }
 }
@@ -174,7 +174,7 @@ impl Epilogue<'_> {
         self.ahead.n_loads
     }
 
-    /// Loads those of `v` neighbouring columns, as [`Sink::put`] takes them.
+    /// Loads those of `v` neighbouring columns, as [`Base::put`] takes them.
     pub(super) fn begin(&self, b: &mut Builder, first: &[Value], row: Value, col: Value, v: u32) -> Begun {
         let all = self.axes(b, first, row, col);
         self.body.begin(b, &all, (v as usize, self.along().map(|(axis, _)| axis)), &self.ahead)

@@ -151,7 +151,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: S
             let end = b.add(begin, length);
             b.binary(BinaryOp::Min, end, all)
         };
-        let kernel = SkinnyKernel { p, plan, sides: Sides::of(p), target, sources, sink: &sink, base: &base };
+        let kernel = SkinnyKernel { p, plan, sides: Sides::of(p), target, sources, base: &base };
         match (plan.way, shared) {
             (Way::Dot { group, lanes }, Some(shared)) => kernel.dot(b, [batch, lane0, begin, end], group, lanes, shared),
             (_, shared) => kernel.spread(b, [batch, lane0, begin, end], shared),
@@ -184,8 +184,7 @@ struct SkinnyKernel<'a> {
     sides: Sides<'a>,
     target: &'a Target,
     sources: [&'a Source<'a>; 2],
-    sink: &'a Sink<'a>,
-    base: &'a Base,
+    base: &'a Base<'a, 'a>,
 }
 
 impl SkinnyKernel<'_> {
@@ -255,7 +254,7 @@ impl SkinnyKernel<'_> {
 
     fn put(&self, b: &mut Builder, lane: Value, vector: Value, sum: Value) {
         let (row, col) = if self.sides.columns { (vector, lane) } else { (lane, vector) };
-        self.sink.put(b, self.base, row, col, &[sum]);
+        self.base.put(b, row, col, &[sum]);
     }
 
     fn dot(&self, b: &mut Builder, at: [Value; 4], group: u32, lanes: u32, shared: Place) {

@@ -76,7 +76,7 @@ fn together<'a>(
             let (rows, col) = split(b, point, p.n);
             let (batch, row) = split(b, rows, p.m);
             let base = sink.base(b, batch);
-            sink.put(b, &base, row, col, &[sum]);
+            base.put(b, row, col, &[sum]);
         });
     });
     Ok(s.finish(groups.grid()))
@@ -144,7 +144,7 @@ pub(super) fn finish(contract: &Contract, p: &Problem, target: &Target, parts: u
                     b.load(sums, at)
                 })
                 .collect();
-            sink.put(b, &base, row, col, &sums);
+            base.put(b, row, col, &sums);
         };
         if units.is_multiple_of(threads.into()) {
             work(b);

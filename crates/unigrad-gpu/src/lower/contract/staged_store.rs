@@ -5,7 +5,7 @@
 use super::super::region::Begun;
 use super::grid::split;
 use super::problem::Problem;
-use super::sink::{Base, Epilogue, Sink};
+use super::sink::{Base, Epilogue};
 use unigrad_ir::{Builder, Place, Value};
 
 /// Sums in shared memory: `rows x cols`, `ld` elements from row to row (a multiple of the vectors').
@@ -67,12 +67,12 @@ impl Staged {
     pub(super) fn begin<'s, 'a>(
         &self,
         b: &mut Builder,
-        (sink, base): (&'s Sink<'a>, &Base),
+        base: &'s Base<'s, 'a>,
         mask: [bool; 2],
         col0: Value,
         row_of: impl Fn(&mut Builder, Value) -> Value,
     ) -> Option<Early<'s, 'a>> {
-        let (epilogue, first) = sink.epilogue(base)?;
+        let (epilogue, first) = base.epilogue()?;
         let points = self.rows * self.cols / self.v;
         let each = points / self.threads;
         let loads = epilogue.n_ahead() * self.v * each;
@@ -88,13 +88,13 @@ impl Staged {
         Some(Early { epilogue, points: points.collect() })
     }
 
-    /// Hands all points to the sink. `row_of` tells the output's row of a staged one; points beyond the output are left out where `mask` says
+    /// Hands all points to the sink of `base`. `row_of` tells the output's row of a staged one; points beyond the output are left out where `mask` says
     /// that there can be some, in rows and in columns.
     pub(super) fn put(
         &self,
         b: &mut Builder,
         p: &Problem,
-        (sink, base): (&Sink<'_>, &Base),
+        base: &Base<'_, '_>,
         mask: [bool; 2],
         col0: Value,
         row_of: impl Fn(&mut Builder, Value) -> Value,
@@ -104,7 +104,7 @@ impl Staged {
             let [from, row, col] = self.point(b, element, col0, &row_of);
             guarded(b, p, mask, row, col, |b| {
                 let sums = self.sums(b, from);
-                sink.put(b, base, row, col, &sums);
+                base.put(b, row, col, &sums);
             });
         });
     }

@@ -197,7 +197,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
         let v = sink.vector(target, most).min(bn);
         let staged = Staged { shared, rows: bm, cols: bn, ld: inner.ld(), v, threads: native::THREADS, load: 4, parts: inner.sums_apart() };
         let row_of = |b: &mut Builder, staged: Value| b.add(row0, staged);
-        let early = staged.begin(b, (&sink, &base), masks(p, bm, bn), col0, row_of);
+        let early = staged.begin(b, &base, masks(p, bm, bn), col0, row_of);
         // No statement names the place of an operand that is made.
         let values = [row0, col0, base_a, base_b, k0];
         let places = [first.place().unwrap_or(shared), second.place().unwrap_or(shared), shared, acc];
@@ -220,7 +220,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
         b.barrier();
         match early {
             Some(early) => staged.end(b, early),
-            None => staged.put(b, p, (&sink, &base), masks(p, bm, bn), col0, row_of),
+            None => staged.put(b, p, &base, masks(p, bm, bn), col0, row_of),
         }
     });
     Ok(s.finish(groups.grid()))

@@ -228,7 +228,7 @@ impl TileKernel<'_> {
 
     /// Hands the sums to the sink: from registers where they go out as vectors, else through shared memory, so that neighbouring threads
     /// have neighbouring columns.
-    fn store(&self, b: &mut Builder, base: &Base, row0: Value, col0: Value, acc: Place) {
+    fn store(&self, b: &mut Builder, base: &Base<'_, '_>, row0: Value, col0: Value, acc: Place) {
         let TileKernel { p, shape, target, sink, .. } = *self;
         let (run_m, run_n) = shape.runs(p.compute);
         let (ty, tx) = self.place(b);
@@ -252,7 +252,7 @@ impl TileKernel<'_> {
                                 b.load(acc, at)
                             })
                             .collect();
-                        sink.put(b, base, row, col, &sums);
+                        base.put(b, row, col, &sums);
                     });
                 }
             }
@@ -261,7 +261,7 @@ impl TileKernel<'_> {
         self.store_staged(b, base, [row0, col0, ty, tx], acc);
     }
 
-    fn store_staged(&self, b: &mut Builder, base: &Base, at: [Value; 4], acc: Place) {
+    fn store_staged(&self, b: &mut Builder, base: &Base<'_, '_>, at: [Value; 4], acc: Place) {
         let TileKernel { p, shape, target, shared, sink, .. } = *self;
         let [row0, col0, ty, tx] = at;
         let (run_m, run_n) = shape.runs(p.compute);
@@ -307,7 +307,7 @@ impl TileKernel<'_> {
             }
             b.barrier();
             let staged = Staged { shared, rows: each * rows, cols: shape.bn, ld, v, threads: shape.threads(), load: v, parts: 1 };
-            staged.put(b, p, (sink, base), masks(p, shape.bm, shape.bn), col0, |b, staged| {
+            staged.put(b, p, base, masks(p, shape.bm, shape.bn), col0, |b, staged| {
                 let (i, y) = split(b, staged, rows.into());
                 let before = b.mul_const(round, each.into());
                 let i = b.add(before, i);
