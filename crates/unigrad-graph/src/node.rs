@@ -9,6 +9,7 @@ use crate::{
     traits::Traits,
     types::{self, NodeType, TensorType},
 };
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::{
     any::Any,
@@ -461,6 +462,34 @@ impl Expr {
     #[track_caller]
     pub fn stand_in(&self) -> Expr {
         Expr::stand_in_of(self.tensor_type())
+    }
+
+    /// Whether it is one of some nodes, or was computed from one.
+    pub fn depends_on<'a>(&self, those: impl IntoIterator<Item = &'a Expr>) -> bool {
+        self.leads_to(those, |_| true)
+    }
+
+    /// Whether a gradient of it goes to one of some nodes.
+    pub fn has_gradient_to<'a>(&self, those: impl IntoIterator<Item = &'a Expr>) -> bool {
+        self.leads_to(those, |node| node.dtype().is_float() && !node.is_detached())
+    }
+
+    /// Whether it is one of some nodes, or has one before it, by nodes that are gone `through`.
+    fn leads_to<'a>(&self, those: impl IntoIterator<Item = &'a Expr>, through: impl Fn(&Expr) -> bool) -> bool {
+        let those: FxHashSet<NodeId> = those.into_iter().map(Expr::id).collect();
+        // What is older than all of them was computed from none.
+        let Some(first) = those.iter().copied().min() else { return false };
+        let mut seen = FxHashSet::default();
+        let mut waiting = vec![self.clone()];
+        while let Some(node) = waiting.pop() {
+            if those.contains(&node.id()) {
+                return true;
+            }
+            if node.id() > first && through(&node) && seen.insert(node.id()) {
+                waiting.extend(node.inputs().iter().cloned());
+            }
+        }
+        false
     }
 
     /// A leaf of a type, without data.

@@ -160,6 +160,21 @@ pub(crate) fn _jvp(
     Ok((checked(values)?, checked(changes)?))
 }
 
+/// What a function gives that is differentiated by these tensors.
+#[pyfunction]
+pub(crate) fn _differentiating<'py>(own: Vec<PyRef<'py, PyTensor>>, function: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if !function.is_callable() {
+        return Err(PyTypeError::new_err(format!("argument 'function': a function is wanted, not {}", function.get_type().name()?)));
+    }
+    unigrad::tensor::differentiating(&tensors(&own), || function.call0())
+}
+
+/// Whether a function that runs is differentiated by something to which a gradient of this tensor goes.
+#[pyfunction]
+pub(crate) fn _is_differentiated(x: &PyTensor) -> bool {
+    unigrad::tensor::is_differentiated(x.tensor())
+}
+
 /// All derivatives of a function's elements by those of its input: `[result.., input..]`.
 #[pyfunction]
 pub(crate) fn _jacobian(py: Python<'_>, function: &Bound<'_, PyAny>, input: &PyTensor) -> PyResult<PyTensor> {

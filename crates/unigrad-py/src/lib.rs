@@ -62,7 +62,7 @@ mod _unigrad {
     #[pymodule_export]
     use fp8::PyFp8Recipe;
     #[pymodule_export]
-    use functions::{_checkpoint, _custom, _jacobian, _jvp, _scan, _vmap};
+    use functions::{_checkpoint, _custom, _differentiating, _is_differentiated, _jacobian, _jvp, _scan, _vmap};
     #[pymodule_export]
     use generator::PyGenerator;
     #[pymodule_export]

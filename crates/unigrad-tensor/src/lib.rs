@@ -108,7 +108,7 @@ pub use scan::{ScanOptions, scan};
 pub use selection::ScatterReduce;
 pub use statistics::Interpolation;
 pub use tensor::Tensor;
-pub use transform::{hessian, jacobian, jvp, vjp};
+pub use transform::{differentiating, hessian, is_differentiated, jacobian, jvp, vjp};
 pub use unigrad_device::Device;
 pub use unigrad_graph::{
     DType, Dim, Element, EnableGradGuard, F8E4M3, F8E5M2, Factor, Format, Literal, Names, NoGradGuard, Origin, OriginGuard, Randomness,

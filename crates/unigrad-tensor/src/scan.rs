@@ -3,7 +3,7 @@
 //! In: a function of states and of one element of each sequence, called once. Out: the last states, and what each step gave.
 //! Always: the values and gradients are those of the function called step by step. Never: computes before a value is read.
 
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result, Tensor, eval};
 use unigrad_graph::{ErrorKind, Expr, Loop};
 
 /// How [`scan`] goes through sequences.
@@ -78,9 +78,20 @@ pub fn scan(
     };
     let tensors = |exprs: &[Expr]| -> Vec<Tensor> { exprs.iter().cloned().map(Tensor::from_expr).collect() };
     let exprs = |tensors: Vec<Tensor>| -> Vec<Expr> { tensors.iter().map(Tensor::expr).collect() };
-    let (last, given) = Loop::record(states, xs, length, options.reverse, |states, elements| {
+    let mut stand_ins = Vec::new();
+    let recorded = Loop::record(states, xs, length, options.reverse, |states, elements| {
+        stand_ins = [states, elements].concat();
         let (states, given) = body(&tensors(states), &tensors(elements));
         (exprs(states), exprs(given))
-    })?;
+    });
+    // Whether it was refused or not: what is assigned of a step has no value, and whatever is computed next would compute it.
+    let is_assigned = eval::undo_assignments(|value| value.depends_on(&stand_ins));
+    let (last, given) = recorded?;
+    if is_assigned {
+        let message = "the body assigns to a tensor what differs between steps";
+        let help = "make it a state, or return it from the body, and assign it outside";
+        let invalid = Tensor::fail(ErrorKind::Argument, "scan", message, help, &[]);
+        return Err(invalid.error().unwrap_or_else(|| Error::Internal("an invalid tensor without an error".into())));
+    }
     Ok((tensors(&last), tensors(&given)))
 }

@@ -8,7 +8,37 @@ use crate::{
     Error, Result, Tensor,
     autograd::{custom, grad_allow_unused},
 };
-use unigrad_graph::ErrorKind;
+use std::cell::RefCell;
+use unigrad_graph::{ErrorKind, Expr};
+
+thread_local! {
+    /// What the functions that run on this thread are differentiated by, the innermost last.
+    static DIFFERENTIATED: RefCell<Vec<Vec<Expr>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The innermost function ends, also by a panic.
+struct Running;
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        DIFFERENTIATED.with(|all| all.borrow_mut().pop());
+    }
+}
+
+/// Runs a function that is differentiated by these tensors: what it assigns has no gradient, so that what depends on them is refused there.
+pub fn differentiating<T>(by: &[Tensor], function: impl FnOnce() -> T) -> T {
+    DIFFERENTIATED.with(|all| all.borrow_mut().push(by.iter().map(Tensor::expr).collect()));
+    let _running = Running;
+    function()
+}
+
+/// Whether a function that runs on this thread is differentiated by something to which a gradient of this tensor goes.
+pub fn is_differentiated(tensor: &Tensor) -> bool {
+    DIFFERENTIATED.with(|all| {
+        let all = all.borrow();
+        !all.is_empty() && tensor.expr().has_gradient_to(all.iter().flatten())
+    })
+}
 
 /// Inputs of their own, which the caller's tensors do not know: what is between them and the function's result is the function.
 #[track_caller]
@@ -39,7 +69,7 @@ fn own(inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
 #[track_caller]
 pub fn vjp(function: impl FnOnce(&[Tensor]) -> Vec<Tensor>, inputs: &[&Tensor], dy: &[&Tensor]) -> Result<(Vec<Tensor>, Vec<Tensor>)> {
     let own = own(inputs)?;
-    let outputs = function(&own);
+    let outputs = differentiating(&own, || function(&own));
     let gradients = pulled_back(&outputs, dy, &own)?;
     Ok((outputs, gradients))
 }
@@ -92,7 +122,7 @@ pub fn jvp(function: impl FnOnce(&[Tensor]) -> Vec<Tensor>, inputs: &[&Tensor], 
         return Err(argument(format!("{} directions for {} inputs", dx.len(), inputs.len()), "give one for each input"));
     }
     let own = own(inputs)?;
-    let outputs = function(&own);
+    let outputs = differentiating(&own, || function(&own));
     let mut changes = Vec::with_capacity(outputs.len());
     for output in &outputs {
         output.valid()?;
@@ -141,7 +171,7 @@ const MOST_ROWS: usize = 1 << 16;
 #[track_caller]
 pub fn jacobian(function: impl FnOnce(&Tensor) -> Tensor, input: &Tensor) -> Result<Tensor> {
     let own = own(&[input])?;
-    let output = function(&own[0]);
+    let output = differentiating(&own, || function(&own[0]));
     rows_of(&output, &own[0])
 }
 
@@ -179,7 +209,7 @@ fn rows_of(output: &Tensor, input: &Tensor) -> Result<Tensor> {
 #[track_caller]
 pub fn hessian(function: impl FnOnce(&Tensor) -> Tensor, input: &Tensor) -> Result<Tensor> {
     let own = own(&[input])?;
-    let output = function(&own[0]);
+    let output = differentiating(&own, || function(&own[0]));
     let gradient = grad_allow_unused(&output, None, &[&own[0]])?.pop().flatten();
     match gradient {
         Some(gradient) => rows_of(&gradient, &own[0]),

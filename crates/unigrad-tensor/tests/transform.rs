@@ -94,3 +94,29 @@ fn what_does_not_depend_has_derivative_0_and_mistakes_are_told() {
         assert!(!text.contains("src/transform.rs"), "{text}");
     }
 }
+
+/// A gradient would end at what is assigned: it is refused, and not lost.
+#[test]
+fn what_is_differentiated_is_not_assigned() {
+    let device = device();
+    let x = Tensor::new([1.0f32, 2.0], &device);
+    let kept = Tensor::new([0.0f32, 0.0], &device);
+    let assigns = |value: &dyn Fn(&Tensor) -> Tensor| {
+        let mut answer = Ok(());
+        let function = |x: &[Tensor]| {
+            answer = kept.assign(&value(&x[0]));
+            vec![x[0].square()]
+        };
+        let (_, dx) = vjp(function, &[&x], &[&x.ones_like()]).unwrap();
+        assert_eq!(dx[0].to_vec::<f32>().unwrap(), [2.0, 4.0]);
+        answer.map_err(|error| error.to_string())
+    };
+    assert!(assigns(&|x| x * 2.0).unwrap_err().contains("a gradient, which would end here"));
+    assert_eq!(kept.to_vec::<f32>().unwrap(), [0.0, 0.0]);
+    assigns(&|x| x.detach() * 2.0).unwrap();
+    assert_eq!(kept.to_vec::<f32>().unwrap(), [2.0, 4.0]);
+    // What does not depend on it is nobody's business, nor is anything after the function.
+    assigns(&|_| x.ones_like()).unwrap();
+    kept.assign(&(&x * 3.0)).unwrap();
+    assert_eq!(kept.to_vec::<f32>().unwrap(), [3.0, 6.0]);
+}

@@ -309,6 +309,17 @@ fn broken_rules_name_the_line() {
     assert!(message(scan(none, &[&state], &[&x], ScanOptions::new())).contains("0 states"));
     let variable = |s: &[Tensor], _: &[Tensor]| (vec![s[0].requires_grad()], vec![]);
     assert!(message(scan(variable, &[&state], &[&x], ScanOptions::new())).contains("cannot be repeated"));
+    // What is assigned of a step has no value: neither the tensor nor what is computed next meets it.
+    let kept = Tensor::new([7.0f32, 7.0], &device);
+    let assigns = |s: &[Tensor], x: &[Tensor]| {
+        kept.assign(&(&s[0] + &x[0])).unwrap();
+        (s.to_vec(), vec![])
+    };
+    assert!(
+        message(scan(assigns, &[&state], &[&x], ScanOptions::new())).contains("the body assigns to a tensor what differs between steps")
+    );
+    assert_eq!((&state + 1.0).to_vec::<f32>().unwrap(), [1.0, 1.0]);
+    assert_eq!(kept.to_vec::<f32>().unwrap(), [7.0, 7.0]);
     let broken = |s: &[Tensor], x: &[Tensor]| (vec![s[0].matmul(&x[0].reshape([1, 2]))], vec![]);
     message(scan(broken, &[&state], &[&x], ScanOptions::new()));
 }

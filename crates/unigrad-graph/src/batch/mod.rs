@@ -96,18 +96,7 @@ impl Mapping {
 
     /// Whether a node was computed from a slice.
     pub fn reaches(&self, node: &Expr) -> bool {
-        let stand_ins: FxHashSet<NodeId> = self.stand_ins().map(Expr::id).collect();
-        let mut seen = FxHashSet::default();
-        let mut stack = vec![node.clone()];
-        while let Some(node) = stack.pop() {
-            if stand_ins.contains(&node.id()) {
-                return true;
-            }
-            if node.id() > self.since && seen.insert(node.id()) {
-                stack.extend(node.inputs().iter().cloned());
-            }
-        }
-        false
+        node.depends_on(self.stand_ins())
     }
 
     /// What the function made of one slice, for all. An error where an op cannot be mapped.

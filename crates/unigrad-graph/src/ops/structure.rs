@@ -14,6 +14,9 @@ use unigrad_scalar::DType;
 #[derive(Debug)]
 struct Stop;
 
+/// One for all, so that it looks the same in every plan.
+static STOP: LazyLock<Arc<dyn CustomGradient>> = LazyLock::new(|| Arc::new(Stop));
+
 impl CustomGradient for Stop {
     fn name(&self) -> &str {
         "detach"
@@ -105,10 +108,13 @@ impl Expr {
         if self.error().is_some() {
             return self.clone();
         }
-        // One for all, so that it looks the same in every plan.
-        static STOP: LazyLock<Arc<dyn CustomGradient>> = LazyLock::new(|| Arc::new(Stop));
         let _guard = no_grad_guard();
         Expr::custom(STOP.clone(), self, &[])
+    }
+
+    /// Whether it is a value through which no gradient goes, by [`Expr::detach`].
+    pub fn is_detached(&self) -> bool {
+        matches!(self.op(), Op::Custom(custom) if Arc::ptr_eq(&custom.0, &STOP))
     }
 
     /// The same value as a node of its own: a gradient with respect to the one is not that with respect to the other.

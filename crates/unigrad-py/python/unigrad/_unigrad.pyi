@@ -5862,6 +5862,16 @@ def _custom(name: builtins.str, inputs: Sequence[Tensor], outputs: Sequence[Tens
     Values as functions of `inputs` whose gradients are what `backward(i, inputs, value, dy)` gives: one (or `None`) for each input.
     """
 
+def _differentiating(own: Sequence[Tensor], function: Any) -> Any:
+    """
+    What a function gives that is differentiated by these tensors.
+    """
+
+def _is_differentiated(x: Tensor) -> builtins.bool:
+    """
+    Whether a function that runs is differentiated by something to which a gradient of this tensor goes.
+    """
+
 def _jacobian(function: Any, input: Tensor) -> Tensor:
     """
     All derivatives of a function's elements by those of its input: `[result.., input..]`.

@@ -76,7 +76,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
         args = list(args)
         for number, value in zip(numbers, build(own)):
             args[number] = value
-        given = func(*args, **kwargs)
+        given = _unigrad._differentiating(own, lambda: func(*args, **kwargs))
         value, aux = given if has_aux else (given, None)
         if not isinstance(value, Tensor) or value.numel() != 1:
             what = f"shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__
@@ -115,7 +115,7 @@ def vjp(func, *primals):
     _must_call(func)
     leaves, build = _tree.only_tensors(primals, "argument 'primals'")
     own = [_own(leaf) for leaf in leaves]
-    results = func(*build(own))
+    results = _unigrad._differentiating(own, lambda: func(*build(own)))
     outputs, _ = _tree.only_tensors(results, "a result")
 
     def pull(*cotangents):

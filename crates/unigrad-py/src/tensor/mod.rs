@@ -433,7 +433,8 @@ impl PyTensor {
             };
             let value = source.cast(this.dtype()).expand(this.shape());
             let value = value.to(&device);
-            if !this.is_variable() && unigrad::tensor::grad_enabled() && (this.needs_grad() || value.needs_grad()) {
+            let has_gradient = || this.needs_grad() || value.needs_grad() || unigrad::tensor::is_differentiated(&value);
+            if !this.is_variable() && unigrad::tensor::grad_enabled() && has_gradient() {
                 // The way of the gradient is that of the new value; what was computed from the old one has the old one's.
                 this.become_value(&value)
             } else if this.is_frozen() {

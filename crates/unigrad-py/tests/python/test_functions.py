@@ -252,3 +252,45 @@ def test_functions_run_in_threads():
     for thread in threads:
         thread.join()
     assert sorted(found) == [(n, [2.0 * (n + 1)] * 4) for n in range(8)]
+
+
+def test_what_is_copied_in_a_function_has_its_gradient():
+    x = ug.tensor([1.0, 2.0])
+    square = lambda x: (ug.zeros(2).copy_(x) * x).sum()  # noqa: E731
+    assert ug.func.grad(square)(x).tolist() == [2.0, 4.0]
+    assert ug.func.vjp(square, x)[1](ug.tensor(1.0))[0].tolist() == [2.0, 4.0]
+    assert ug.func.jvp(square, (x,), (ug.ones(2),))[1].item() == 6.0
+    assert ug.func.jacrev(lambda x: ug.zeros(2).copy_(x * 3))(x).tolist() == [[3.0, 0.0], [0.0, 3.0]]
+    assert ug.func.hessian(square)(x).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert ug.func.grad(lambda x: (ug.zeros(2).copy_(x.detach()) * x).sum())(x).tolist() == [1.0, 2.0]
+    # What is kept beside it is assigned as ever.
+    kept = ug.zeros(2)
+
+    def noted(x):
+        with ug.no_grad():
+            kept.copy_(x)
+        return (x * x).sum()
+
+    assert ug.func.grad(noted)(x).tolist() == [2.0, 4.0] and kept.tolist() == [1.0, 2.0]
+
+
+def test_a_scan_whose_body_assigns_leaves_nothing_behind():
+    kept = ug.tensor(7.0)
+
+    def wrong(state, x):
+        kept.copy_(state + x)
+        return state + x, x
+
+    def returned(state, x):
+        return kept.copy_(state + x), x
+
+    def raises(state, x):
+        kept.copy_(state + x)
+        raise KeyError("own")
+
+    for body, error in ((wrong, "the body assigns to a tensor what differs between steps"), (returned, "commit"), (raises, "own")):
+        with pytest.raises((ug.Error, KeyError), match=error):
+            ug.scan(body, ug.tensor(0.0), ug.ones(3))
+        # Whatever is computed next does not meet it.
+        assert (ug.ones(2) + 1).tolist() == [2.0, 2.0] and kept.item() == 7.0
+    assert ug.scan(lambda state, x: (state + x, x), ug.tensor(0.0), ug.ones(3))[0].item() == 3.0

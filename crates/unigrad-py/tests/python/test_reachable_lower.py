@@ -59,7 +59,7 @@ LEFT_OUT = {
         "Interpolation": "a name", "Dim": "named axes are of Rust's types", "Element": "of Rust's types", "Factor": "named axes are of Rust's types",
         "Format": "a name, `format=`", "Literal": "numbers", "Names": "named axes are of Rust's types", "Origin": "the interpreter's frames",
         "OriginGuard": "the interpreter's frames", "Randomness": "a name", "ScatterMode": "methods", "PadMode": "a name", "VmapOptions": "keywords",
-        "WindowOptions": "keywords",
+        "WindowOptions": "keywords", "differentiating": "of `func`", "is_differentiated": "of `func`",
     },
     "unigrad-device": {
         **dict.fromkeys(
