@@ -71,6 +71,6 @@ def _to_out(name, function, out, args, kwargs):
         short = [str(one).removeprefix("unigrad.") for one in (made.dtype, out.dtype)]
         raise DTypeError(f"{name}: dtype {short[0]} does not match dtype of out parameter ({short[1]}): argument 'out'\n help: leave `dtype` away")
     if made.device != out.device:
-        raise ArgumentError(f"{name}: device {made.device.name} does not match device of out parameter ({out.device.name}): argument 'out'\n help: leave `device` away")
+        raise ArgumentError(f"{name}: device {made.device} does not match device of out parameter ({out.device}): argument 'out'\n help: leave `device` away")
     write(out, made, stacklevel=4, warns=name == _WARNS)
     return out.requires_grad_() if requires_grad else out

@@ -11,7 +11,7 @@ import inspect
 import warnings
 
 from ._errors import AutogradError, DeviceError, DTypeError
-from ._unigrad import NoGrad, Tensor, grad_enabled
+from ._unigrad import NoGrad, Tensor, _is_differentiated, grad_enabled
 
 # The functions that take it in PyTorch.
 NAMES = frozenset(
@@ -115,13 +115,18 @@ def written(name, out, result, keywords):
 
 
 def _fits(name, to, value, is_exact):
-    if grad_enabled() and (to.requires_grad or value.requires_grad):
+    if grad_enabled() and (to.requires_grad or value.requires_grad or _is_differentiated(value)):
         raise AutogradError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.\n"
             " help: call it inside of `no_grad`, leave `out` away, or `detach()` the argument"
         )
+    if to.requires_grad and not to.is_leaf:
+        raise AutogradError(
+            f"{name}: argument 'out' was computed from a tensor that requires a gradient: another value would have its gradient\n"
+            " help: give a tensor of its own, or `detach()` it first"
+        )
     if to.device != value.device:
-        raise DeviceError(f"{name}: argument 'out' is on {to.device.name}, the result on {value.device.name}\n help: give a tensor on {value.device.name}")
+        raise DeviceError(f"{name}: argument 'out' is on {to.device}, the result on {value.device}\n help: give a tensor on {value.device}")
     if not _is_allowed(name, value.dtype, to.dtype, is_exact):
         raise DTypeError(
             f"{name}: argument 'out': result type {_short(value.dtype)} can't be cast to the desired output type {_short(to.dtype)}\n"

@@ -310,3 +310,38 @@ def test_numbers_may_come_first():
     assert ug.pow(2, ug.tensor([3.0]), out=ug.zeros(0)).tolist() == [8.0]
     assert ug.add(input=ug.ones(1), other=2, out=out).tolist() == [3.0]
     assert ug.exp(input=ug.zeros(1), out=out).tolist() == [1.0] and ug.exp(ug.zeros(1), out=None).tolist() == [1.0]
+
+
+def test_tensors_of_another_device_are_told():
+    there = next((name for name in ug.devices() if not name.startswith("cpu")), None)
+    if there is None:
+        pytest.skip("there is one device: a tensor of another one cannot be given")
+    x, out = ug.ones(2, device="cpu"), ug.zeros(2, device=there)
+    with pytest.raises(ug.DeviceError, match=f"add: argument 'out' is on {out.device}, the result on {x.device}"):
+        ug.add(x, 1, out=out)
+    with pytest.raises(ug.Error, match=f"ones: device {x.device} does not match device of out parameter \\({out.device}\\): argument 'out'"):
+        ug.ones(2, device="cpu", out=out)
+    assert out.tolist() == [0.0, 0.0] and ug.ones(2, out=out) is out and out.device != x.device and out.tolist() == [1.0, 1.0]
+
+
+def test_what_was_computed_with_a_gradient_is_not_written():
+    w = ug.ones(2, requires_grad=True)
+    held = w * 2
+    with ug.no_grad(), pytest.raises(ug.Error, match="add: argument 'out' was computed from a tensor that requires a gradient"):
+        ug.add(ug.ones(2), 1, out=held)
+    assert held.tolist() == [2.0, 2.0]
+
+
+def test_functions_that_are_differentiated_do_not_write_their_gradient_away():
+    x, refused = ug.tensor([1.0, 2.0]), "sum\\(\\): functions with out=... arguments don't support automatic differentiation"
+    total = lambda x: ug.sum(x * x, 0, out=ug.zeros(()))  # noqa: E731
+    for call in (
+        lambda: ug.func.grad(total)(x), lambda: ug.func.vjp(total, x), lambda: ug.func.jvp(total, (x,), (x,)), lambda: ug.func.jacrev(total)(x), lambda: ug.func.hessian(total)(x),
+        lambda: ug.value_and_grad(total)(x), lambda: ug.func.vmap(ug.func.grad(total))(ug.ones(3, 2)),
+    ):  # fmt: skip
+        with pytest.raises(ug.Error, match=refused):
+            call()
+    # What a gradient does not go through is written.
+    assert ug.func.grad(lambda x: (x * ug.sum(x.detach(), 0, out=ug.zeros(()))).sum())(x).tolist() == [3.0, 3.0]
+    assert ug.func.grad(lambda x: (x * ug.argmax(x, out=ug.zeros((), dtype=ug.int64))).sum())(x).tolist() == [1.0, 1.0]
+    assert total(x).item() == 5.0
