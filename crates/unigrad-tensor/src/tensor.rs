@@ -2,7 +2,7 @@
 
 mod variable;
 
-use crate::{Device, Error, Result, eval, transform::is_differentiated};
+use crate::{Device, Error, Result, eval, transform::is_node_differentiated};
 use std::{
     collections::HashMap,
     sync::{
@@ -608,7 +608,7 @@ impl Tensor {
         } else if !is_variable && old.needs_grad() {
             let message = "it is computed from a tensor that requires a gradient".to_string();
             Some((ErrorKind::Autograd, message, "make a new tensor instead, or `detach()` it first"))
-        } else if !is_variable && grad_enabled() && (new.needs_grad() || is_differentiated(value)) {
+        } else if !is_variable && grad_enabled() && (new.needs_grad() || is_node_differentiated(&new)) {
             let message = "the value is computed from a tensor that requires a gradient, which would end here".to_string();
             Some((ErrorKind::Autograd, message, "`detach()` the value, or assign inside of `no_grad(|| ..)`"))
         } else {

@@ -34,9 +34,14 @@ pub fn differentiating<T>(by: &[Tensor], function: impl FnOnce() -> T) -> T {
 
 /// Whether a function that runs on this thread is differentiated by something to which a gradient of this tensor goes.
 pub fn is_differentiated(tensor: &Tensor) -> bool {
+    is_node_differentiated(&tensor.expr())
+}
+
+/// As [`is_differentiated`], of a tensor's node.
+pub(crate) fn is_node_differentiated(node: &Expr) -> bool {
     DIFFERENTIATED.with(|all| {
         let all = all.borrow();
-        !all.is_empty() && tensor.expr().has_gradient_to(all.iter().flatten())
+        !all.is_empty() && node.has_gradient_to(all.iter().flatten())
     })
 }
 
