@@ -8,8 +8,8 @@ Never: a sparse tensor, or memory that stays pinned: that one of them is asked f
 import functools
 import inspect
 
-from ._errors import ArgumentError, AutogradError, DTypeError, NotAvailableError
-from ._out import OUT, Signed, checked, write
+from ._errors import ArgumentError, DTypeError, NotAvailableError
+from ._out import OUT, Signed, checked, refused, short, write
 from ._unigrad import _lies, grad_enabled
 
 LAYOUT = inspect.Parameter("layout", inspect.Parameter.KEYWORD_ONLY, default=None)
@@ -62,14 +62,11 @@ def _to_out(name, function, out, args, kwargs):
     checked(out, several=False)
     dtype, device, requires_grad = kwargs.pop("dtype", None), kwargs.pop("device", None), kwargs.pop("requires_grad", False)
     if grad_enabled() and out.requires_grad:
-        raise AutogradError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.\n"
-            " help: call it inside of `no_grad`, leave `out` away, or `detach()` the argument"
-        )
+        raise refused(name)
     made = function(*args, dtype=out.dtype if dtype is None else dtype, device=out.device if device is None else device, **kwargs)
     if made.dtype != out.dtype:
-        short = [str(one).removeprefix("unigrad.") for one in (made.dtype, out.dtype)]
-        raise DTypeError(f"{name}: dtype {short[0]} does not match dtype of out parameter ({short[1]}): argument 'out'\n help: leave `dtype` away")
+        message = f"{name}: dtype {short(made.dtype)} does not match dtype of out parameter ({short(out.dtype)}): argument 'out'"
+        raise DTypeError(f"{message}\n help: leave `dtype` away")
     if made.device != out.device:
         raise ArgumentError(f"{name}: device {made.device} does not match device of out parameter ({out.device}): argument 'out'\n help: leave `device` away")
     write(out, made, stacklevel=4, warns=name == _WARNS)

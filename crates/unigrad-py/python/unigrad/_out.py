@@ -49,7 +49,7 @@ def _kind(value):
     return "None" if value is None else type(value).__name__
 
 
-def _short(dtype):
+def short(dtype):
     return str(dtype).removeprefix("unigrad.")
 
 
@@ -114,12 +114,17 @@ def written(name, out, result, keywords):
     return result._make(out) if hasattr(result, "_make") else tuple(out)
 
 
+def refused(name):
+    """The error of a function that would lose a gradient by ``out``."""
+    return AutogradError(
+        f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.\n"
+        " help: call it inside of `no_grad`, leave `out` away, or `detach()` the argument"
+    )
+
+
 def _fits(name, to, value, is_exact):
     if grad_enabled() and (to.requires_grad or value.requires_grad or _is_differentiated(value)):
-        raise AutogradError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.\n"
-            " help: call it inside of `no_grad`, leave `out` away, or `detach()` the argument"
-        )
+        raise refused(name)
     if to.requires_grad and not to.is_leaf:
         raise AutogradError(
             f"{name}: argument 'out' was computed from a tensor that requires a gradient: another value would have its gradient\n"
@@ -129,8 +134,8 @@ def _fits(name, to, value, is_exact):
         raise DeviceError(f"{name}: argument 'out' is on {to.device}, the result on {value.device}\n help: give a tensor on {value.device}")
     if not _is_allowed(name, value.dtype, to.dtype, is_exact):
         raise DTypeError(
-            f"{name}: argument 'out': result type {_short(value.dtype)} can't be cast to the desired output type {_short(to.dtype)}\n"
-            f" help: give an `out` of {_short(value.dtype)}, or cast the result"
+            f"{name}: argument 'out': result type {short(value.dtype)} can't be cast to the desired output type {short(to.dtype)}\n"
+            f" help: give an `out` of {short(value.dtype)}, or cast the result"
         )
 
 

@@ -6,7 +6,7 @@ use super::super::native::copies::{self, Loop};
 use super::super::native::{mma_sync, wgmma};
 use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, tile_of};
-use super::made::{Made, Stages};
+use super::made::{self, Stages};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
 use super::source::Source;
@@ -157,10 +157,8 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: A
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
-    let held = [("a", &first, &inner.a), ("b", &second, &inner.b)].map(|(name, source, operand)| {
-        let is_made = source.place().is_none();
-        is_made.then(|| s.b.local(&format!("{name}_held"), Type::Vector(p.a.dtype, 8), operand.spread().pieces))
-    });
+    let (sources, spreads) = ([&first, &second], [inner.a.spread(), inner.b.spread()]);
+    let held = made::room(&mut s, sources, spreads.map(|spread| (spread, p.a.dtype)));
     groups.each(&mut s.b, |b, id| {
         let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
@@ -183,15 +181,8 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: A
                 Instructions::Wgmma => wgmma::statements(&inner, values, places),
                 Instructions::MmaSync => mma_sync::statements(&inner, values, places),
             };
-            let end = (p.k, parts.mask_k(p.k, copies::BK));
-            let side = |operand, inner: &copies::Operand, source, held, lane0, base| {
-                let (k_major, tile) = (inner.k_major, (inner.tile, inner.lanes));
-                Made { operand, spread: inner.spread(), k_major, tile, source, held, lane0, base, end }
-            };
-            let sides = [
-                held[0].map(|held| side(&p.a, &inner.a, &first, held, row0, base_a)),
-                held[1].map(|held| side(&p.b, &inner.b, &second, held, col0, base_b)),
-            ];
+            let masked = parts.mask_k(p.k, copies::BK);
+            let sides = made::sides(p, sources, held, spreads, [[row0, col0], [base_a, base_b]], masked);
             let stages = Stages { statements, count: inner.n_stages(), len: copies::BK };
             stages.multiply(b, &sides, k0, |a, held| inner.put(a, held));
         }

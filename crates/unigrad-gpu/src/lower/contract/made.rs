@@ -3,14 +3,15 @@
 //! In: an operand's prologue, and where in a stage a thread's pieces are. Out: the loop, with what makes elements between its statements.
 //! Always: what lies beyond the operand is zero. A stage's elements are made while the stage before is multiplied, and put into shared memory after.
 
+use super::super::Signature;
 use super::super::native::made::{Spread, Statements};
 use super::grid::split;
 use super::load::repeat;
-use super::problem::{Operand, plus};
+use super::problem::{Operand, Problem, plus};
 use super::source::Source;
-use unigrad_ir::{Builder, Place, Raw, Value};
+use unigrad_ir::{Builder, Place, Raw, Type, Value};
 use unigrad_kernel::{Inst, InstOp, Region};
-use unigrad_scalar::Literal;
+use unigrad_scalar::{DType, Literal};
 
 /// Lanes of the other operand up to which a prologue's elements are made where they are read, in products of halves and of `F32` rounded to TF32, and instructions
 /// for one of them. More are done sooner by a launch of their own, whose threads are many. Of a product with a matrix of 4096 x 4096 on an H200, in
@@ -28,27 +29,48 @@ pub(super) fn is_short(prologue: &Region) -> bool {
 
 /// An operand whose elements the threads make.
 pub(super) struct Made<'a> {
-    pub(super) operand: &'a Operand,
-    pub(super) source: &'a Source<'a>,
-    pub(super) spread: Spread,
-    /// Whether it runs along `k` in a stage.
-    pub(super) k_major: bool,
-    /// Lanes of a tile, and lanes there are.
-    pub(super) tile: (u32, u64),
+    operand: &'a Operand,
+    source: &'a Source<'a>,
+    spread: Spread,
     /// The thread's pieces of a stage.
-    pub(super) held: Place,
+    held: Place,
     /// The tile's first lane, and the batch item's first element.
-    pub(super) lane0: Value,
-    pub(super) base: Value,
+    lane0: Value,
+    base: Value,
     /// The end of `k`, and whether a stage can reach beyond it.
-    pub(super) end: (u64, bool),
+    end: (u64, bool),
+}
+
+/// Room for a thread's pieces of a stage, for `a` and `b` as far as threads make them.
+pub(super) fn room(s: &mut Signature, sources: [&Source<'_>; 2], operands: [(Spread, DType); 2]) -> [Option<Place>; 2] {
+    let mut held = [None; 2];
+    for (at, (spread, dtype)) in operands.into_iter().enumerate().filter(|(at, _)| sources[*at].place().is_none()) {
+        let ty = if spread.each == 1 { Type::Scalar(dtype) } else { Type::Vector(dtype, spread.each as u8) };
+        held[at] = Some(s.b.local(["a_held", "b_held"][at], ty, spread.pieces));
+    }
+    held
+}
+
+/// The operands that have [`room`]; of both: where a thread's pieces are, the tile's first lanes, the batch item's first elements.
+pub(super) fn sides<'a>(
+    p: &'a Problem,
+    sources: [&'a Source<'a>; 2],
+    held: [Option<Place>; 2],
+    spreads: [Spread; 2],
+    [lanes0, bases]: [[Value; 2]; 2],
+    masked: bool,
+) -> [Option<Made<'a>>; 2] {
+    [(0, &p.a), (1, &p.b)].map(|(at, operand)| {
+        let (source, spread, lane0, base) = (sources[at], spreads[at], lanes0[at], bases[at]);
+        held[at].map(|held| Made { operand, source, spread, held, lane0, base, end: (p.k, masked) })
+    })
 }
 
 impl Made<'_> {
     /// Makes the thread's elements of the stage that begins at `k0`.
     fn make(&self, b: &mut Builder, k0: Value) {
-        let Made { operand, k_major, tile: (tile, lanes), held, lane0, base, end: (k_end, masked), .. } = *self;
-        let Spread { each, pieces, across, step, .. } = self.spread;
+        let Made { operand, held, lane0, base, end: (k_end, masked), .. } = *self;
+        let Spread { k_major, tile, lanes, each, pieces, across, step, .. } = self.spread;
         let thread = b.thread(0);
         let (slow, fast) = split(b, thread, across.into());
         let fast = b.mul_const(fast, each.into());

@@ -5,7 +5,7 @@
 use super::super::native::tf32::{self as native, Loop, Operand as NativeOperand, Warps};
 use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, tile_of};
-use super::made::{Made, Stages};
+use super::made::{self, Stages};
 use super::problem::{Along, Operand, Problem};
 use super::sink::Sink;
 use super::source::Source;
@@ -178,10 +178,8 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
-    let held = [("a", &first, &inner.a), ("b", &second, &inner.b)].map(|(name, source, operand)| {
-        let (ty, pieces) = (if operand.wide { Type::Vector(DType::F32, 4) } else { Type::Scalar(DType::F32) }, operand.spread().pieces);
-        source.place().is_none().then(|| s.b.local(&format!("{name}_held"), ty, pieces))
-    });
+    let (sources, spreads) = ([&first, &second], [inner.a.spread(), inner.b.spread()]);
+    let held = made::room(&mut s, sources, spreads.map(|spread| (spread, DType::F32)));
     s.b.at_once(inner.at_once());
     groups.each(&mut s.b, |b, id| {
         let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
@@ -204,15 +202,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
         if held == [None, None] {
             b.raw(inner.statement(values, places));
         } else {
-            let end = (p.k, inner.masked);
-            let side = |operand, inner: &NativeOperand, source, held, lane0, base| {
-                let (k_major, tile) = (inner.k_major, (inner.tile, inner.lanes));
-                Made { operand, spread: inner.spread(), k_major, tile, source, held, lane0, base, end }
-            };
-            let sides = [
-                held[0].map(|held| side(&p.a, &inner.a, &first, held, row0, base_a)),
-                held[1].map(|held| side(&p.b, &inner.b, &second, held, col0, base_b)),
-            ];
+            let sides = made::sides(p, sources, held, spreads, [[row0, col0], [base_a, base_b]], inner.masked);
             let stages = Stages { statements: inner.statements(values, places), count: inner.n_stages(), len: native::BK };
             stages.multiply(b, &sides, k0, |a, held| inner.put(a, held));
         }

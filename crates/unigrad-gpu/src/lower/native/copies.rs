@@ -167,7 +167,8 @@ impl Operand {
     /// Where the pieces of a thread are.
     pub(in crate::lower) fn spread(&self) -> Spread {
         let across = if self.k_major { BK / 8 } else { self.tile / 8 };
-        Spread { each: 8, pieces: self.copies(), across, step: THREADS / across, threads: THREADS }
+        let (k_major, tile, lanes) = (self.k_major, self.tile, self.lanes);
+        Spread { k_major, tile, lanes, each: 8, pieces: self.copies(), across, step: THREADS / across, threads: THREADS }
     }
 
     /// Bytes of a stage from piece to piece of a thread.

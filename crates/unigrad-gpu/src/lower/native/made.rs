@@ -58,6 +58,11 @@ impl Statements {
 /// along the direction in which the operand runs, and at the number divided by `across` along the other; from piece to piece, `step` along that one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Spread {
+    /// Whether the operand runs along `k` in a stage.
+    pub(in crate::lower) k_major: bool,
+    /// Lanes of a tile, and lanes that there are.
+    pub(in crate::lower) tile: u32,
+    pub(in crate::lower) lanes: u64,
     pub(in crate::lower) each: u32,
     pub(in crate::lower) pieces: u32,
     pub(in crate::lower) across: u32,

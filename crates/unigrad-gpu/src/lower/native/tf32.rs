@@ -142,7 +142,9 @@ impl Operand {
         let each = if self.wide { 4 } else { 1 };
         let across = if self.k_major { BK } else { self.tile } / each;
         let n_pieces = self.tile * BK / each;
-        Spread { each, pieces: (n_pieces / THREADS).max(1), across, step: THREADS / across, threads: n_pieces.min(THREADS) }
+        let (k_major, tile, lanes) = (self.k_major, self.tile, self.lanes);
+        let pieces = (n_pieces / THREADS).max(1);
+        Spread { k_major, tile, lanes, each, pieces, across, step: THREADS / across, threads: n_pieces.min(THREADS) }
     }
 
     /// Bytes of a stage from piece to piece of a thread.
