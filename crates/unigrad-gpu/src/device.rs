@@ -630,8 +630,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
         fill(&mut block, slot)?;
         let brought = Brought { slot, ..brought };
         self.steps(program, first..program.lowered.steps.len(), &brought, program.library.is_some())?;
-        faults.launch(&ranges, &program.flows, reporting.map(|(id, _)| id));
-        Ok(())
+        let noted = faults.launch(&ranges, &program.flows, reporting.map(|(id, _)| id));
+        noted.ok_or_else(|| self.not_again(&program.name, self.misses_arguments(&program.name)))
     }
 
     fn reserve(&self, program: &dyn Executable) -> Result<(), Error> {

@@ -143,18 +143,15 @@ impl Faults {
 
     /// A launch on `ranges`, whose results depend on them as `flows` say; `reporting` if it can fail itself. It may write a part of a range, so
     /// what was there before counts, unless it was given up ([`Faults::upload`]).
-    pub(crate) fn launch(&mut self, ranges: &[Range], flows: &[Flow], reporting: Option<LaunchId>) {
-        if !self.is_idle() {
-            self.taints.launch(ranges, flows, reporting);
-        }
+    #[must_use]
+    pub(crate) fn launch(&mut self, ranges: &[Range], flows: &[Flow], reporting: Option<LaunchId>) -> Option<()> {
+        if self.is_idle() { Some(()) } else { self.taints.launch(ranges, flows, reporting) }
     }
 
     /// All launches of a sequence were queued, on a table of these ranges; `begun` are those that can report, in order.
-    pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) {
-        if self.is_idle() {
-            return;
-        }
-        self.taints.sequence(outcome, table, begun);
+    #[must_use]
+    pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) -> Option<()> {
+        if self.is_idle() { Some(()) } else { self.taints.sequence(outcome, table, begun) }
     }
 
     /// A copy within the device.
@@ -235,7 +232,7 @@ mod tests {
     /// A launch that makes the last of its ranges from the others.
     fn launch(faults: &mut Faults, ranges: &[Range], reporting: Option<LaunchId>) {
         let write = ranges.len() - 1;
-        faults.launch(ranges, &[Flow { write, reads: (0..write).collect(), checks: u32::MAX }], reporting);
+        faults.launch(ranges, &[Flow { write, reads: (0..write).collect(), checks: u32::MAX }], reporting).unwrap();
     }
 
     fn failed() -> Vec<u32> {
@@ -273,12 +270,11 @@ mod tests {
         let queue = faults.add_queue();
         let (id, _) = faults.begin(queue, "two gathers", None);
         let flow = |write, checks| Flow { write, reads: vec![0], checks };
-        faults.launch(
-            &[range(1, 0, 64), range(2, 0, 64), range(3, 0, 64), range(4, 0, 64)],
-            &[flow(1, 1), flow(2, 2), flow(3, 3)],
-            Some(id),
-        );
-        faults.launch(&[range(2, 0, 64), range(5, 0, 64)], &[Flow { write: 1, reads: vec![0], checks: 0 }], None);
+        let ranges = [range(1, 0, 64), range(2, 0, 64), range(3, 0, 64), range(4, 0, 64)];
+        faults.launch(&ranges, &[flow(1, 1), flow(2, 2), flow(3, 3)], Some(id)).unwrap();
+        let flow = Flow { write: 1, reads: vec![0], checks: 0 };
+        faults.launch(&[range(2, 0, 64), range(5, 0, 64)], std::slice::from_ref(&flow), None).unwrap();
+        assert_eq!(faults.launch(&[range(5, 0, 64)], &[flow], None), None, "it writes what the launch has not");
         faults.resolve(queue, &[1, 7, 0, 5, 0, 2, 0, 0]);
         assert_eq!([2, 3, 4, 5].map(|handle| faults.of(range(handle, 0, 64)).is_some()), [false, true, true, false]);
     }

@@ -120,39 +120,43 @@ impl Taints {
         }
     }
 
-    /// A launch on `ranges`, whose results depend on them as `flows` say; see [`crate::faults::Faults::launch`].
-    pub(crate) fn launch(&mut self, ranges: &[Range], flows: &[Flow], reporting: Option<LaunchId>) {
+    /// A launch on `ranges`, whose results depend on them as `flows` say; see [`crate::faults::Faults::launch`]. `None`, and nothing noted, if they
+    /// speak of other ranges.
+    #[must_use]
+    pub(crate) fn launch(&mut self, ranges: &[Range], flows: &[Flow], reporting: Option<LaunchId>) -> Option<()> {
         let of = |flow: &Flow| {
             let mut lists = Lists::new();
-            let read = flow.reads.iter().chain([&flow.write]).filter_map(|arg| ranges.get(*arg));
-            read.for_each(|range| self.lists(*range, &mut lists));
+            for arg in flow.reads.iter().chain([&flow.write]) {
+                self.lists(*ranges.get(*arg)?, &mut lists);
+            }
             let own = reporting.filter(|_| flow.checks != 0).map(|id| (id, flow.checks));
-            united(&lists, own.as_slice())
+            Some((*ranges.get(flow.write)?, united(&lists, own.as_slice())))
         };
         // All of them first: a result may lie in the memory of what another one is made of.
-        let found: Vec<Sources> = flows.iter().map(of).collect();
-        for (flow, sources) in flows.iter().zip(found) {
-            if let Some(range) = ranges.get(flow.write) {
-                self.overwrite(*range, &sources);
-            }
-        }
+        let found: Vec<(Range, Sources)> = flows.iter().map(of).collect::<Option<_>>()?;
+        found.iter().for_each(|(range, sources)| self.overwrite(*range, sources));
+        Some(())
     }
 
-    /// After all launches of a sequence, on a table of these ranges; `begun` are those that can report, in order.
-    pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) {
+    /// After all launches of a sequence, on a table of these ranges; `begun` are those that can report, in order. `None` if the sequence speaks of
+    /// others.
+    #[must_use]
+    pub(crate) fn sequence(&mut self, outcome: &Outcome, table: &[Range], begun: &[LaunchId]) -> Option<()> {
         // Those that are made of the same launches, and of nothing else that may have failed, share one list: mostly all of a training step.
         let mut alike: SmallVec<[(&[ReportingLaunch], Sources); 4]> = SmallVec::new();
         // What was there before first: entries may share memory.
         let mut found: SmallVec<[Sources; 8]> = SmallVec::with_capacity(outcome.made_of.len());
         for MadeOf { launches, before } in &outcome.made_of {
             let mut lists = Lists::new();
-            before.iter().filter_map(|entry| table.get(*entry)).for_each(|range| self.lists(*range, &mut lists));
+            for entry in before {
+                self.lists(*table.get(*entry)?, &mut lists);
+            }
             if let (true, Some((_, known))) = (lists.is_empty(), alike.iter().find(|(of, _)| *of == launches.as_slice())) {
                 found.push(Arc::clone(known));
                 continue;
             }
-            let own: SmallVec<[Source; 8]> =
-                launches.iter().filter_map(|(number, checks)| begun.get(*number).map(|id| (*id, *checks))).collect();
+            let own = launches.iter().map(|(number, checks)| begun.get(*number).map(|id| (*id, *checks)));
+            let own: SmallVec<[Source; 8]> = own.collect::<Option<_>>()?;
             let sources = united(&lists, &own);
             if lists.is_empty() && alike.len() < alike.inline_size() {
                 alike.push((launches, Arc::clone(&sources)));
@@ -160,15 +164,17 @@ impl Taints {
             found.push(sources);
         }
         for written in &outcome.written {
-            let Some(entry) = table.get(written.entry) else { continue };
+            let entry = table.get(written.entry)?;
             if !matches!(written.parts.as_slice(), [part] if part.start == 0 && part.end >= entry.len) {
                 self.overwrite(*entry, &Arc::default());
             }
             for part in &written.parts {
                 let (start, end) = (part.start.min(entry.len), part.end.min(entry.len));
-                self.overwrite(Range { handle: entry.handle, offset: entry.offset + start, len: end - start }, &found[part.made_of]);
+                let range = Range { handle: entry.handle, offset: entry.offset + start, len: end - start };
+                self.overwrite(range, found.get(part.made_of)?);
             }
         }
+        Some(())
     }
 
     /// A buffer is gone.
@@ -252,8 +258,8 @@ pub(crate) struct Traced<'a> {
 }
 
 impl Outcome {
-    /// Of these launches, in order. Contents of the entry `temporary` do not matter afterwards.
-    pub(crate) fn new<'a>(launches: impl Iterator<Item = Traced<'a>>, n_entries: usize, temporary: Option<usize>) -> Outcome {
+    /// Of these launches, in order. Contents of the entry `temporary` do not matter afterwards. `None` if a launch's results depend on what it has not.
+    pub(crate) fn new<'a>(launches: impl Iterator<Item = Traced<'a>>, n_entries: usize, temporary: Option<usize>) -> Option<Outcome> {
         let whole = |entry: usize| Range { handle: entry as u64, offset: 0, len: ENDLESS };
         let mut taints = Taints::default();
         (0..n_entries).filter(|entry| Some(*entry) != temporary).for_each(|entry| {
@@ -267,7 +273,7 @@ impl Outcome {
             let reporting = launch.reports.then_some(n_reporting);
             n_reporting += LaunchId::from(launch.reports);
             let args: Vec<Range> = launch.args.into_iter().map(bounded).collect();
-            taints.launch(&args, launch.flows, reporting);
+            taints.launch(&args, launch.flows, reporting)?;
             let touched = launch.flows.iter().filter_map(|flow| args.get(flow.write)).chain(&launch.begins);
             for range in touched {
                 if let Some(written) = written.get_mut(range.handle as usize) {
@@ -293,7 +299,8 @@ impl Outcome {
             let taints = taints.0.get(&(entry as u64)).map(SmallVec::as_slice).unwrap_or_default();
             Written { entry, parts: taints.iter().map(&mut part).collect() }
         });
-        Outcome { written: written.collect(), made_of }
+        let written = written.collect();
+        Some(Outcome { written, made_of })
     }
 }
 
@@ -354,7 +361,7 @@ mod tests {
                 flows: std::slice::from_ref(&case.flow),
                 reports: case.reports,
             });
-            let outcome = Outcome::new(traced, ENTRIES, Some(ENTRIES - 1));
+            let outcome = Outcome::new(traced, ENTRIES, Some(ENTRIES - 1)).unwrap();
             // Some memory depends on an earlier launch that is not known to be right.
             let table: Vec<Range> = (0..ENTRIES).map(|entry| range(10 + entry as u64, 128 * entry, 256)).collect();
             let real = |at: &Range| {
@@ -373,11 +380,11 @@ mod tests {
             for case in &launches {
                 case.begins.iter().for_each(|range| each.upload(real(range)));
                 let id = case.reports.then(|| each.begin(queue, "launch", None).0);
-                each.launch(&case.args.iter().map(real).collect::<Vec<_>>(), std::slice::from_ref(&case.flow), id);
+                each.launch(&case.args.iter().map(real).collect::<Vec<_>>(), std::slice::from_ref(&case.flow), id).unwrap();
             }
             let queue = begun(&mut whole);
             let ids: Vec<LaunchId> = launches.iter().filter(|case| case.reports).map(|_| whole.begin(queue, "launch", None).0).collect();
-            whole.sequence(&outcome, &table, &ids);
+            whole.sequence(&outcome, &table, &ids).unwrap();
             for entry in 0..ENTRIES - 1 {
                 for at in 0..4 {
                     let at = real(&part(entry, at));

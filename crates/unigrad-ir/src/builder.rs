@@ -65,8 +65,22 @@ impl Builder {
             prefetch: None,
             at_once: None,
             cluster: None,
+            mistakes: Vec::new(),
         };
         Builder { program, blocks: vec![(Vec::new(), Constants::default())] }
+    }
+
+    /// Says that the program lacks something, in a state that its maker holds to be impossible: [`crate::validate`] refuses it, in every build.
+    ///
+    /// ```
+    /// use unigrad_ir::{Builder, Target, validate};
+    /// let mut b = Builder::new("halve", [32, 1, 1]);
+    /// b.mistake("nothing is stored");
+    /// let errors = validate(&b.finish(), &Target::interpreter()).unwrap_err();
+    /// assert_eq!(errors[0].cause, "nothing is stored");
+    /// ```
+    pub fn mistake(&mut self, cause: impl Into<String>) {
+        self.program.mistakes.push(cause.into());
     }
 
     /// What a device may ask for before the program begins. Of a place that is no buffer, nothing.
@@ -426,7 +440,13 @@ impl Builder {
 
     // --- memory
 
+    /// The dtype of a place's elements.
+    pub fn place_dtype(&self, place: Place) -> DType {
+        self.element(place).dtype()
+    }
+
     fn element(&self, place: Place) -> Type {
+        // `validate` refuses a place that the program has not.
         self.program.place_type(place).unwrap_or(Type::Scalar(DType::U32))
     }
 

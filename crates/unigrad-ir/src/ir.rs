@@ -407,6 +407,8 @@ pub struct Program {
     /// How many neighbouring workgroups along the grid's first axis are there at the same time, and can wait for each other
     /// ([`crate::Target::clusters`]); the grid has a multiple of them.
     pub cluster: Option<u32>,
+    /// What the maker found that cannot be ([`crate::Builder::mistake`]): a program with any is invalid, so that none runs with a part missing.
+    pub mistakes: Vec<String>,
 }
 
 /// Memory that every workgroup reads first, whatever programs before it wrote: rows of a matrix without gaps, `rows` of them for each workgroup in

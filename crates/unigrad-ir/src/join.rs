@@ -19,6 +19,7 @@ pub fn join(name: &str, programs: &[&Program]) -> Option<Program> {
             && program.at_once.is_none()
             && program.cluster.is_none()
             && !program.is_too_deep()
+            && program.mistakes.is_empty()
     };
     if !programs.iter().all(fits) {
         return None;

@@ -79,7 +79,7 @@ pub struct Scatter {
 /// The maximum of each pooling window, and where it is: the row-major index within the input's spatial dimensions (`I64`).
 ///
 /// `x` is contiguous `[outer, input…]`, the results `[outer, output…]`. Windows start at `o * stride - pad`. Padding never wins, NaN does,
-/// and of equal elements the first. A window with nothing but padding (its dilation can step over the input) has the maximum of index 0.
+/// and of equal elements the first. A window with nothing but padding (its dilation can step over the input) is refused.
 /// Arguments: `x, maxima, indices`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs)]

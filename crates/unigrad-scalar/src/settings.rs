@@ -81,6 +81,19 @@ pub struct PoolSpec {
     pub dilation: SmallVec<[usize; 3]>,
 }
 
+impl PoolSpec {
+    /// The first window of `output` along a spatial axis of `input` elements that has nothing but padding: it has no maximum.
+    pub fn first_outside(&self, axis: usize, input: usize, output: usize) -> Option<usize> {
+        let (kernel, stride, pad, dilation) = (self.kernel[axis], self.stride[axis], self.pad[axis], self.dilation[axis]);
+        let is_inside = |at: usize| at.checked_sub(pad).is_some_and(|at| at < input);
+        let is_outside = |o: &usize| (0..kernel).all(|k| !is_inside(o.saturating_mul(stride).saturating_add(k.saturating_mul(dilation))));
+        // One that begins inside has an element.
+        let before = if stride == 0 { output } else { pad.div_ceil(stride).min(output) };
+        let behind = if stride == 0 { output } else { pad.saturating_add(input).div_ceil(stride).clamp(before, output) };
+        (0..before).chain(behind..output).find(is_outside)
+    }
+}
+
 /// A program that the user wrote, in one or several languages.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct UserProgram {

@@ -108,6 +108,12 @@ fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, 
         }
         output.push(count);
     }
+    // Averages of padding are 0; a maximum of nothing is none.
+    let outside = |d: usize| spec.first_outside(d, e.shape()[d + 2], output[d]).map(|window| (d, window));
+    if let Some((d, window)) = (0..n).filter(|_| op == "max_pool").find_map(outside) {
+        let message = format!("window {window} along spatial axis {d} of {:?} has nothing but padding: {options:?}", e.shape());
+        return Err(Tensor::fail(ErrorKind::Shape, op, message, "use less padding, or a smaller dilation", &[x]));
+    }
     if !is_countable(&padded, e.dtype().size()) {
         let message = format!("{:?} padded to {padded:?} is more than any memory has", e.shape());
         return Err(Tensor::fail(ErrorKind::Shape, op, message, "use less padding", &[x]));

@@ -406,6 +406,14 @@ fn parts_of_max_pools() {
     maxima.iter().for_each(|at| want[*at] = 2.0 * *at as f64);
     same(&gradient, &[1, 2, 2, 6], &want);
     assert!(Tensor::zeros([1, 1, 0], DType::F32, &cpu()).max_pool1d(&PoolOptions::new(2).padding(1)).realize().is_err());
+    // A window that steps over the input: its elements would be at -1 and 3, and at -1 and 4.
+    for (len, dilation) in [(3, 4), (4, 5)] {
+        let outside = ramp(&[1, 1, len]).max_pool1d(&PoolOptions { dilation: vec![dilation], ..PoolOptions::new(2).stride(1).padding(1) });
+        let message = outside.realize().unwrap_err().to_string();
+        assert!(message.contains("window 0 along spatial axis 0") && message.contains("nothing but padding"), "{message}");
+    }
+    let touching = PoolOptions { dilation: vec![3], ..PoolOptions::new(2).stride(1).padding(1) };
+    same(&ramp(&[1, 1, 3]).max_pool1d(&touching), &[1, 1, 2], &[2.0, 0.0]);
 }
 
 #[test]

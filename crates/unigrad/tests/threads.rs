@@ -274,9 +274,15 @@ fn training_in_threads_of_its_own_is_training_alone() {
         let side_by_side = begin.elapsed();
         assert_eq!(got, expected, "{device}");
         assert_eq!(eval::stats().plans_built, before.plans_built, "{device}: other threads make no other plans");
+        let ratio = one.as_secs_f64() / side_by_side.as_secs_f64();
         println!(
-            "{device}: {THREADS} trainings of {steps} steps take {one:.1?} one after the other, {side_by_side:.1?} side by side: {:.2} times as fast",
-            one.as_secs_f64() / side_by_side.as_secs_f64()
+            "{device}: {THREADS} trainings of {steps} steps take {one:.1?} one after the other, {side_by_side:.1?} side by side: {ratio:.2} times as fast"
+        );
+        // Two processors run other tests beside this one; of more, some are left.
+        let cores = thread::available_parallelism().unwrap().get();
+        assert!(
+            ratio >= 1.5 || cores < 4 || !device.name().starts_with("cpu"),
+            "{cores} processors do {THREADS} trainings {ratio:.2} times as fast"
         );
     }
 }

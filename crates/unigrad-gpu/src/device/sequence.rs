@@ -378,7 +378,8 @@ impl<B: Backend> GpuDevice<B> {
         prepared.n_entries = places.map(|at| at.entry + 1).max().unwrap_or(0);
         prepared.patches.entries.resize_with(prepared.n_entries, Vec::new);
         prepared.n_words = prepared.patches.words.len();
-        prepared.outcome = Outcome::new(traced.into_iter(), prepared.n_entries, temporary);
+        let outcome = Outcome::new(traced.into_iter(), prepared.n_entries, temporary);
+        prepared.outcome = outcome.ok_or_else(|| self.misses_arguments("sequence"))?;
         state.node_of = vec![0; prepared.modules.len()];
         for (at, node) in prepared.nodes.iter().enumerate() {
             if let Node::ProgramLaunch(step) = node {
@@ -524,7 +525,7 @@ impl<B: Backend> GpuDevice<B> {
         let mut state = lock(&steps.state);
         let state = &mut *state;
         let patched = state.patch(&steps.patches, run, memory);
-        patched.ok_or_else(|| before(self.refuse("sequence", "the run does not fit the sequence that was prepared")))?;
+        patched.ok_or_else(|| before(self.does_not_fit()))?;
         state.begun.clear();
         if steps.n_reporting > 0 {
             let mut faults = lock(&self.shared.faults);
@@ -537,15 +538,12 @@ impl<B: Backend> GpuDevice<B> {
         self.fill(&mut block, &state.block_words).map_err(before)?;
         drop(block);
         match self.replay(run, steps, memory.scratch, state) {
-            Ok(Some(ran)) => {
-                lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
-                return Ok(ran);
-            }
+            Ok(Some(ran)) => return self.note_whole(steps, state).map(|()| ran),
             Ok(None) => {}
+            // How far it has come is not known: as if the last one had failed, after all others were done.
             Err(error) => {
-                // How far it has come is not known: as if the last one had failed, after all others were done.
-                self.note_part(run, steps, steps.launches.len(), &state.begun);
-                return Err(Stopped { at: steps.launches.len().saturating_sub(1), error: self.not_again("replay", error) });
+                let Stopped { error, .. } = self.stopped(run, steps, steps.launches.len(), state, self.not_again("replay", error));
+                return Err(Stopped { at: steps.launches.len().saturating_sub(1), error });
             }
         }
         for (at, launch) in steps.launches.iter().enumerate() {
@@ -558,14 +556,11 @@ impl<B: Backend> GpuDevice<B> {
                     Ok(false) => {
                         // Nothing is queued for it: it and what follows go one by one, with programs of the driver in its place.
                         steps.refused.store(true, Relaxed);
-                        self.note_part(run, steps, at, &state.begun);
+                        self.note_part(run, steps, at, &state.begun).map_err(|error| Stopped { at, error })?;
                         drop(scratch);
                         return run.of(at..run.launches.len()).one_by_one(self);
                     }
-                    Err(error) => {
-                        self.note_part(run, steps, at, &state.begun);
-                        return Err(Stopped { at, error });
-                    }
+                    Err(error) => return Err(self.stopped(run, steps, at, state, error)),
                 }
             }
             match self.queue_steps(run, (steps, at), next..launch.steps.end, state, launch.library.is_some()) {
@@ -581,8 +576,7 @@ impl<B: Backend> GpuDevice<B> {
                 queued => queued?,
             }
         }
-        lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
-        Ok(Ran::default())
+        self.note_whole(steps, state).map(|()| Ran::default())
     }
 
     /// Queues steps of one launch; `begun` if what comes before them must not be done twice.
@@ -600,8 +594,7 @@ impl<B: Backend> GpuDevice<B> {
             let (module, grid) = &steps.modules[step];
             if let Err(error) = self.backend.launch(module, *grid, &state.bound[step]) {
                 let error = if begun { self.not_again(&launch.name, error) } else { error };
-                self.note_part(run, steps, at, &state.begun);
-                return Err(Stopped { at, error });
+                return Err(self.stopped(run, steps, at, state, error));
             }
             begun |= step >= scratch_only;
         }
@@ -612,7 +605,7 @@ impl<B: Backend> GpuDevice<B> {
     fn perform_in(&self, run: &Run<'_>, at: usize, part: &LibraryPart, scratch: u64, state: &mut State) -> Result<bool, Error> {
         let own = run.launches.get(at).and_then(|launch| launch.program.as_any().downcast_ref::<GpuExecutable<B>>());
         let Some((program, library)) = own.and_then(|own| Some((own, own.library.as_ref()?))) else {
-            return Err(self.refuse("sequence", "the run does not fit the sequence that was prepared"));
+            return Err(self.does_not_fit());
         };
         if library.own.get().is_some() {
             return Ok(false);
@@ -635,17 +628,37 @@ impl<B: Backend> GpuDevice<B> {
         Ok(())
     }
 
+    /// All launches were queued.
+    fn note_whole(&self, steps: &Steps<B>, state: &State) -> Result<(), Stopped> {
+        let noted = lock(&self.shared.faults).sequence(&steps.outcome, &state.table, &state.begun);
+        noted.ok_or_else(|| Stopped { at: steps.launches.len().saturating_sub(1), error: self.not_again("sequence", self.does_not_fit()) })
+    }
+
+    /// The launches before `at` were queued, and that one failed.
+    fn stopped(&self, run: &Run<'_>, steps: &Steps<B>, at: usize, state: &State, error: Error) -> Stopped {
+        let error = self.note_part(run, steps, at, &state.begun).err().unwrap_or(error);
+        Stopped { at, error }
+    }
+
     /// The launches before `end` were queued, and no others.
-    fn note_part(&self, run: &Run<'_>, steps: &Steps<B>, end: usize, begun: &[LaunchId]) {
+    fn note_part(&self, run: &Run<'_>, steps: &Steps<B>, end: usize, begun: &[LaunchId]) -> Result<(), Error> {
         let mut faults = lock(&self.shared.faults);
         let mut begun = begun.iter();
-        let find = |at: &At| at.find(run.table).map_or(NOTHING, Self::range);
+        let misfit = || self.not_again("sequence", self.does_not_fit());
+        let find = |at: &At| at.find(run.table).map(Self::range).ok_or_else(misfit);
         for (launch, step) in run.launches.iter().zip(&steps.launches).take(end) {
-            let Some(program) = launch.program.as_any().downcast_ref::<GpuExecutable<B>>() else { continue };
-            launch.begins.iter().for_each(|at| faults.upload(find(at)));
-            let args: Vec<Range> = launch.args.iter().map(find).collect();
+            let program = launch.program.as_any().downcast_ref::<GpuExecutable<B>>().ok_or_else(misfit)?;
+            for at in &launch.begins {
+                faults.upload(find(at)?);
+            }
+            let args = launch.args.iter().map(find).collect::<Result<Vec<Range>, Error>>()?;
             let id = if step.reports.is_some() { begun.next().copied() } else { None };
-            faults.launch(&args, &program.flows, id);
+            faults.launch(&args, &program.flows, id).ok_or_else(misfit)?;
         }
+        Ok(())
+    }
+
+    fn does_not_fit(&self) -> Error {
+        self.refuse("sequence", "the run does not fit the sequence that was prepared")
     }
 }

@@ -4,7 +4,7 @@
 //! Always: each kernel's result is what it is alone, bit for bit: it only has as many threads in a workgroup as the others.
 //! Never: joins what leaves a limit of the target; then there are more steps.
 
-use super::{Lowered, ProgramArg, ProgramLaunch, Unsupported, by_kind, region};
+use super::{Lowered, ProgramArg, ProgramLaunch, Unsupported, checked, region};
 use unigrad_ir::{Program, Target, join, validate};
 use unigrad_kernel::Joined;
 
@@ -14,7 +14,7 @@ pub(super) fn lower(joined: &Joined, target: &Target) -> Result<Lowered, Unsuppo
     let (mut all, mut ends) = (Lowered::default(), vec![0]);
     let (mut n_args, mut n_scalars) = (0, 0);
     for part in &joined.parts {
-        all = all.then(by_kind(part, &beside)?, n_args, n_scalars);
+        all = all.then(checked(part, &beside)?, n_args, n_scalars);
         n_args += part.n_args();
         n_scalars += part.scalars().len();
         ends.push(all.steps.len());

@@ -24,6 +24,10 @@ pub(super) fn lower(kernel: &MaxPool, target: &Target) -> Result<Lowered, Unsupp
     if n == 0 {
         return Ok(Lowered::default());
     }
+    if let Some(window) = (0..rank).find_map(|d| kernel.spec.first_outside(d, kernel.input[d], kernel.output[d])) {
+        let cause = format!("max pooling whose window {window} has nothing but padding");
+        return Err(Unsupported { cause, help: "use less padding, or a smaller dilation".to_owned() });
+    }
     // Positions in a plane are signed: windows start in the padding.
     let reach =
         (0..rank).map(|d| kernel.output[d] * kernel.spec.stride[d] + kernel.spec.kernel[d] * kernel.spec.dilation[d] + kernel.spec.pad[d]);
@@ -49,7 +53,7 @@ pub(super) fn lower(kernel: &MaxPool, target: &Target) -> Result<Lowered, Unsupp
             let start = b.mul_const(at, kernel.spec.stride[d] as i64);
             starts[d] = b.add_const(start, -(kernel.spec.pad[d] as i64));
         }
-        // A window with nothing but padding has what is at position 0.
+        // Any element: the first of the window takes its place.
         let first = b.load(x, base);
         let first = b.cast(first, compute);
         let best = b.variable("best", first);

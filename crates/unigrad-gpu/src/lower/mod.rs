@@ -21,6 +21,7 @@ mod scan;
 mod scatter;
 mod signature;
 mod sort;
+mod written;
 
 pub(crate) use contract::{ConvolutionPlaces, Factor, Places, convolutions, library};
 pub(crate) use norms::{NormPlaces, norm};
@@ -155,7 +156,26 @@ pub struct Unsupported {
 pub fn lower(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
     // The block is a buffer more than a kernel has.
     let without_block = target.scalars_in_block.then(|| Target { max_buffers: target.max_buffers.saturating_sub(1), ..target.clone() });
-    by_kind(kernel, without_block.as_ref().unwrap_or(target))
+    checked(kernel, without_block.as_ref().unwrap_or(target))
+}
+
+/// Lowers a kernel by its kind; nothing that it writes is forgotten.
+fn checked(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
+    let lowered = by_kind(kernel, target)?;
+    let is_nothing = match kernel {
+        Kernel::Region(region) => region.rows() == 0,
+        // Its parts were checked.
+        Kernel::Joined(_) => true,
+        // Of no elements, though in buffers of some.
+        Kernel::Attention(kernel) => lowered.steps.is_empty() || attention::lacks_a_size(kernel),
+        Kernel::AttentionGrad(kernel) => lowered.steps.is_empty() || attention::lacks_a_size(&kernel.forward),
+        Kernel::Scan(_) | Kernel::Scatter(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) => lowered.steps.is_empty(),
+        Kernel::Grouped(_) | Kernel::Contract(_) | Kernel::Custom(_) => false,
+    };
+    if !is_nothing {
+        written::check(kernel.kind(), &kernel.args(), &lowered)?;
+    }
+    Ok(lowered)
 }
 
 fn by_kind(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {

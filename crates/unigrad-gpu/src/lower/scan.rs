@@ -137,9 +137,17 @@ impl ScanWork {
     }
 
     fn store(&self, b: &mut Builder, n: &Names, at: Value, value: Value) {
-        if let Some(out) = n.out {
-            let value = b.cast(value, self.spec.out.dtype());
-            b.store(out, at, value);
+        let value = b.cast(value, self.spec.out.dtype());
+        match n.out {
+            Some(out) => b.store(out, at, value),
+            None => b.mistake("a scan of totals only has no results to store"),
+        }
+    }
+
+    fn put_total(&self, b: &mut Builder, n: &Names, at: Value, total: Value) {
+        match n.totals {
+            Some(totals) => b.store(totals, at, total),
+            None => b.mistake("a scan of one chunk has no totals to store"),
         }
     }
 
@@ -169,8 +177,7 @@ impl ScanWork {
     }
 
     /// Lets `sum` be the result of the chunks before this one.
-    fn carry_in(&self, b: &mut Builder, n: &Names, sum: Running, (o, c, i): (Value, Value, Value)) {
-        let Some(totals) = n.totals else { return };
+    fn carry_in(&self, b: &mut Builder, n: &Names, totals: Place, sum: Running, (o, c, i): (Value, Value, Value)) {
         let (zero, one) = (b.int(self.index, 0), b.int(self.index, 1));
         b.repeat(zero, c, one, |b, before| {
             let row = mul_add(b, o, n.chunks, before);
@@ -195,8 +202,8 @@ impl ScanWork {
             let plane = b.mul(n.len, n.inner);
             let line = mul_add(b, o, plane, i);
             let sum = self.running(b, "sum", 1);
-            if !totals_only {
-                self.carry_in(b, &n, sum, (o, c, i));
+            if let Some(totals) = n.totals.filter(|_| !totals_only) {
+                self.carry_in(b, &n, totals, sum, (o, c, i));
             }
             let one = b.int(self.index, 1);
             b.repeat(start, end, one, |b, p| {
@@ -209,9 +216,9 @@ impl ScanWork {
                     self.store(b, &n, at, value);
                 }
             });
-            if let (true, Some(totals)) = (totals_only, n.totals) {
+            if totals_only {
                 let sum = sum.value(b);
-                b.store(totals, item, sum);
+                self.put_total(b, &n, item, sum);
             }
         })
     }
@@ -287,14 +294,12 @@ impl ScanWork {
                 let sum = b.load(sums, slot);
                 let row = mul_add(b, o, n.chunks, c);
                 let at = mul_add(b, row, n.inner, i);
-                if let Some(totals) = n.totals {
-                    b.store(totals, at, sum);
-                }
+                self.put_total(b, &n, at, sum);
             });
             return Ok(sig.finish(grid.grid));
         }
-        if n.totals.is_some() {
-            b.when(exists, |b| self.carry_in(b, &n, carry, (o, c, i)));
+        if let Some(totals) = n.totals {
+            b.when(exists, |b| self.carry_in(b, &n, totals, carry, (o, c, i)));
         }
         let step = b.int(index, (along * EACH).into());
         b.repeat(start, end, step, |b, tile| {

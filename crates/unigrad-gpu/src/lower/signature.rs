@@ -90,16 +90,21 @@ impl Signature {
         self.is_shared = true;
     }
 
-    /// Where a word is in the block, with its parameter.
-    fn block_word(&mut self, word: BlockWord) -> (Place, usize) {
-        let block = match &mut self.block {
+    /// The block, which is a parameter from its first word on.
+    fn block(&mut self) -> &mut Block {
+        match &mut self.block {
             Some(block) => block,
             none => {
                 let (parameter, place) = (self.args.len(), self.b.buffer("block", DType::U32));
                 self.args.push(ProgramArg::Block(Vec::new()));
                 none.insert(Block { parameter, place, words: Vec::new() })
             }
-        };
+        }
+    }
+
+    /// Where a word is in the block, with its parameter.
+    fn block_word(&mut self, word: BlockWord) -> (Place, usize) {
+        let block = self.block();
         let at = block.words.iter().position(|have| *have == word).unwrap_or_else(|| {
             block.words.push(word);
             block.words.len() - 1
@@ -185,14 +190,10 @@ impl Signature {
             return ScalarTable::Passed(self.b.scalar_table(name, dtype, count as u32));
         }
         let halves = if dtype.size() == 8 { &[Part::Low, Part::High][..] } else { &[Part::Low] };
-        let (place, _) = self.block_word(BlockWord::Scalar(scalars.first().copied().unwrap_or(0), Part::Low));
-        let words = self.block.iter_mut().map(|block| &mut block.words).next();
-        let mut first = 0;
-        if let Some(words) = words {
-            first = words.len();
-            // One after the other, whether or not some are there already.
-            words.extend(halves.iter().flat_map(|half| scalars.iter().map(|at| BlockWord::Scalar(*at, *half))));
-        }
+        let Block { place, words, .. } = self.block();
+        let (place, first) = (*place, words.len());
+        // One after the other, whether or not some are there already.
+        words.extend(halves.iter().flat_map(|half| scalars.iter().map(|at| BlockWord::Scalar(*at, *half))));
         ScalarTable::InBlock { place, first: first as i64, count: count as i64, dtype }
     }
 

@@ -80,10 +80,8 @@ impl Expr {
         }
         let n = spec.kernel.len();
         let in_reach = |d: usize| {
-            let span = spec.dilation[d] * (spec.kernel[d] - 1) + 1;
-            let last = (output[d].max(1) - 1) * spec.stride[d];
-            // Each window must touch the input somewhere, or its maximum is nowhere.
-            self.shape()[d + 2] > 0 && last < self.shape()[d + 2] + spec.pad[d] && spec.pad[d] < span
+            // Each window must have an element of the input, or its maximum is nowhere.
+            self.shape()[d + 2] > 0 && spec.first_outside(d, self.shape()[d + 2], output[d]).is_none()
         };
         if self.rank() != n + 2 || output.len() != n || spec.kernel.contains(&0) || spec.stride.contains(&0) || !(0..n).all(in_reach) {
             return Expr::shape_error("max_pool", format!("{spec:?} over {:?} to {output:?}", self.shape()), &[self]);

@@ -134,10 +134,17 @@ fn no_words(writer: &Writer<'_>, at: Value, fragment: Fragment) -> RenderError {
     }
 }
 
+/// [`registers`] of a value.
+fn registers_of(writer: &Writer<'_>, at: Value, fragment: Fragment) -> Result<(usize, &'static str), RenderError> {
+    registers(fragment).ok_or_else(|| no_words(writer, at, fragment))
+}
+
 pub(super) fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<String, RenderError> {
     let needed = if fragment.shape.input == DType::F16 { 70 } else { 80 };
-    let registers = registers(fragment).filter(|_| compute_capability(writer.target) >= needed);
-    let Some((count, element)) = registers else { return Err(no_words(writer, at, fragment)) };
+    if compute_capability(writer.target) < needed {
+        return Err(no_words(writer, at, fragment));
+    }
+    let (count, element) = registers_of(writer, at, fragment)?;
     let name = format!("ug_{}_{}_{element}", role_name(fragment.role), shape_name(fragment.shape));
     let register = if element == "f32" { "f32" } else { "u32" };
     writer.prelude(&name, format!("typedef struct {{ {register} r[{count}]; }} {name};\n"));
@@ -151,22 +158,21 @@ fn operands(first: usize, count: usize) -> String {
 }
 
 /// `"=f"(x.r[0]), …`
-fn constraints(fragment: Fragment, name: &str, output: &str) -> String {
-    let (count, element) = registers(fragment).unwrap_or((0, ""));
+fn constraints((count, element): (usize, &str), name: &str, output: &str) -> String {
     let letter = if element == "f32" { "f" } else { "r" };
     let list: Vec<String> = (0..count).map(|i| format!("\"{output}{letter}\"({name}.r[{i}])")).collect();
     list.join(", ")
 }
 
-pub(super) fn fill(writer: &mut Writer<'_>, fragment: Fragment, to: &str, value: &str) -> String {
-    let (count, element) = registers(fragment).unwrap_or((0, ""));
+pub(super) fn fill(writer: &mut Writer<'_>, (at, fragment): (Value, Fragment), to: &str, value: &str) -> Result<String, RenderError> {
+    let (count, element) = registers_of(writer, at, fragment)?;
     let word = match element {
         "f32" => value.to_owned(),
         "tf32" => writer.bits(value, DType::F32),
         _ => format!("(u32){value} * 0x10001u"),
     };
     let words: Vec<String> = (0..count).map(|i| format!("{to}.r[{i}] = {word};")).collect();
-    words.join(" ")
+    Ok(words.join(" "))
 }
 
 /// The address operand and the state space that go with it.
@@ -181,8 +187,13 @@ fn address(writer: &Writer<'_>, memory: &FragmentMemory) -> (&'static str, Strin
     }
 }
 
-pub(super) fn load(writer: &mut Writer<'_>, fragment: Fragment, to: &str, memory: &FragmentMemory) -> String {
-    let (count, element) = registers(fragment).unwrap_or((0, ""));
+pub(super) fn load(
+    writer: &mut Writer<'_>,
+    (at, fragment): (Value, Fragment),
+    to: &str,
+    memory: &FragmentMemory,
+) -> Result<String, RenderError> {
+    let (count, element) = registers_of(writer, at, fragment)?;
     let (space, pointer) = address(writer, memory);
     let layout = if memory.transposed { "col" } else { "row" };
     let (role, shape) = (role_name(fragment.role), shape_name(fragment.shape));
@@ -190,7 +201,7 @@ pub(super) fn load(writer: &mut Writer<'_>, fragment: Fragment, to: &str, memory
         "asm volatile(\"wmma.load.{role}.sync.aligned.{layout}.{shape}{space}.{element} {}, [%{count}], %{};\" : {} : {pointer}, \"r\"((u32){}) : \"memory\");",
         operands(0, count),
         count + 1,
-        constraints(fragment, to, "="),
+        constraints((count, element), to, "="),
         memory.stride,
     );
     if element == "tf32" {
@@ -200,27 +211,37 @@ pub(super) fn load(writer: &mut Writer<'_>, fragment: Fragment, to: &str, memory
             text.push_str(&format!(" asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"({register}) : \"f\"({number}));"));
         }
     }
-    text
+    Ok(text)
 }
 
-pub(super) fn store(writer: &mut Writer<'_>, fragment: Fragment, value: &str, memory: &FragmentMemory) -> String {
-    let (count, element) = registers(fragment).unwrap_or((0, ""));
+pub(super) fn store(
+    writer: &mut Writer<'_>,
+    (at, fragment): (Value, Fragment),
+    value: &str,
+    memory: &FragmentMemory,
+) -> Result<String, RenderError> {
+    let (count, element) = registers_of(writer, at, fragment)?;
     let (space, pointer) = address(writer, memory);
-    format!(
+    Ok(format!(
         "asm volatile(\"wmma.store.d.sync.aligned.row.{}{space}.{element} [%0], {}, %{};\" : : {pointer}, {}, \"r\"((u32){}) : \"memory\");",
         shape_name(fragment.shape),
         operands(1, count),
         count + 1,
-        constraints(fragment, value, ""),
+        constraints((count, element), value, ""),
         memory.stride,
-    )
+    ))
 }
 
 pub(super) fn multiply(writer: &mut Writer<'_>, at: Value, [to, a, b, c]: [&str; 4]) -> Result<String, RenderError> {
-    let Op::FragmentMma(left, right, _) = writer.program.insts[at.index()].op else { return Ok(String::new()) };
-    let crate::Type::Fragment(sum) = writer.program.ty(at) else { return Ok(String::new()) };
-    let of = |role| Fragment { shape: sum.shape, role };
-    let counts = [FragmentRole::C, FragmentRole::A, FragmentRole::B].map(|role| registers(of(role)).map_or(0, |(count, _)| count));
+    let (Op::FragmentMma(left, right, _), crate::Type::Fragment(sum)) = (&writer.program.insts[at.index()].op, writer.program.ty(at))
+    else {
+        let (dialect, program) = (writer.target.dialect, writer.program.name.clone());
+        let (cause, help) = ("a product of fragments that is none".to_owned(), "validate the program first".to_owned());
+        return Err(RenderError { dialect, program, at: Some(at), cause, help });
+    };
+    let of = |role| registers_of(writer, at, Fragment { shape: sum.shape, role });
+    let (sums, first, second) = (of(FragmentRole::C)?, of(FragmentRole::A)?, of(FragmentRole::B)?);
+    let counts = [sums.0, first.0, second.0];
     let layout = |value: Value| if writer.is_transposed(value) { "col" } else { "row" };
     let sum_type = sum.shape.sum.name();
     let types = match sum.shape.input {
@@ -243,16 +264,16 @@ pub(super) fn multiply(writer: &mut Writer<'_>, at: Value, [to, a, b, c]: [&str;
     let starts = [0, counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]];
     Ok(format!(
         "asm(\"wmma.mma.sync.aligned.{}.{}.{}.{types} {}, {}, {}, {};\" : {} : {}, {}, {});",
-        layout(left),
-        layout(right),
+        layout(*left),
+        layout(*right),
         shape_name(sum.shape),
         operands(starts[0], counts[0]),
         operands(starts[1], counts[1]),
         operands(starts[2], counts[2]),
         operands(starts[3], counts[0]),
-        constraints(sum, to, "="),
-        constraints(of(FragmentRole::A), a, ""),
-        constraints(of(FragmentRole::B), b, ""),
-        constraints(sum, c, ""),
+        constraints(sums, to, "="),
+        constraints(first, a, ""),
+        constraints(second, b, ""),
+        constraints(sums, c, ""),
     ))
 }

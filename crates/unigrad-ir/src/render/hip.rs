@@ -126,17 +126,19 @@ fn position(matrix: Matrix, fragment: Fragment, j: usize) -> (String, String) {
     if fragment.role == FragmentRole::A { (across, along) } else { (along, across) }
 }
 
+/// [`family`] of a value.
+fn family_of(writer: &Writer<'_>, at: Value, shape: FragmentShape) -> Result<Matrix, RenderError> {
+    family(writer.target, shape).ok_or_else(|| RenderError {
+        dialect: Dialect::Hip,
+        program: writer.program.name.clone(),
+        at: Some(at),
+        cause: format!("a matrix instruction {}x{}x{} of {} on {}", shape.m, shape.n, shape.k, shape.input, writer.target.arch),
+        help: "use 16x16x16 of f16 or bf16 (gfx90a, gfx94x, gfx11), or 16x16x4 of f32 (gfx90a, gfx94x)".to_owned(),
+    })
+}
+
 fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<String, RenderError> {
-    let shape = fragment.shape;
-    let Some(matrix) = family(writer.target, shape) else {
-        return Err(RenderError {
-            dialect: Dialect::Hip,
-            program: writer.program.name.clone(),
-            at: Some(at),
-            cause: format!("a matrix instruction {}x{}x{} of {} on {}", shape.m, shape.n, shape.k, shape.input, writer.target.arch),
-            help: "use 16x16x16 of f16 or bf16 (gfx90a, gfx94x, gfx11), or 16x16x4 of f32 (gfx90a, gfx94x)".to_owned(),
-        });
-    };
+    let matrix = family_of(writer, at, fragment.shape)?;
     let element = if fragment.dtype() == DType::F32 { "f32" } else { "u16" };
     let count = held(matrix, fragment);
     let name = format!("ug_fragment_{element}x{count}");
@@ -144,15 +146,20 @@ fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<Str
     Ok(name)
 }
 
-fn fill(writer: &mut Writer<'_>, fragment: Fragment, to: &str, value: &str) -> String {
-    let count = family(writer.target, fragment.shape).map_or(0, |matrix| held(matrix, fragment));
+fn fill(writer: &mut Writer<'_>, (at, fragment): (Value, Fragment), to: &str, value: &str) -> Result<String, RenderError> {
+    let count = held(family_of(writer, at, fragment.shape)?, fragment);
     let words: Vec<String> = (0..count).map(|j| format!("{to}.r[{j}] = {value};")).collect();
-    words.join(" ")
+    Ok(words.join(" "))
 }
 
 /// Statements between `name.r[j]` and the element's place in memory.
-fn each(writer: &mut Writer<'_>, fragment: Fragment, memory: &FragmentMemory, element: impl Fn(usize, String) -> String) -> String {
-    let Some(matrix) = family(writer.target, fragment.shape) else { return String::new() };
+fn each(
+    writer: &mut Writer<'_>,
+    (at, fragment): (Value, Fragment),
+    memory: &FragmentMemory,
+    element: impl Fn(usize, String) -> String,
+) -> Result<String, RenderError> {
+    let matrix = family_of(writer, at, fragment.shape)?;
     let lane = writer.function("lane", DType::U32);
     let moves: Vec<String> = (0..held(matrix, fragment))
         .map(|j| {
@@ -161,20 +168,23 @@ fn each(writer: &mut Writer<'_>, fragment: Fragment, memory: &FragmentMemory, el
             element(j, format!("({})[({far}) * {} + {near}]", memory.pointer, memory.stride))
         })
         .collect();
-    format!("{{ const u32 l = {lane}(); {} }}", moves.join(" "))
+    Ok(format!("{{ const u32 l = {lane}(); {} }}", moves.join(" ")))
 }
 
-fn load(writer: &mut Writer<'_>, fragment: Fragment, to: &str, memory: &FragmentMemory) -> String {
+fn load(writer: &mut Writer<'_>, fragment: (Value, Fragment), to: &str, memory: &FragmentMemory) -> Result<String, RenderError> {
     each(writer, fragment, memory, |j, place| format!("{to}.r[{j}] = {place};"))
 }
 
-fn store(writer: &mut Writer<'_>, fragment: Fragment, value: &str, memory: &FragmentMemory) -> String {
+fn store(writer: &mut Writer<'_>, fragment: (Value, Fragment), value: &str, memory: &FragmentMemory) -> Result<String, RenderError> {
     each(writer, fragment, memory, |j, place| format!("{place} = {value}.r[{j}];"))
 }
 
 fn multiply(writer: &mut Writer<'_>, at: Value, [to, a, b, c]: [&str; 4]) -> Result<String, RenderError> {
-    let crate::Type::Fragment(sum) = writer.program.ty(at) else { return Ok(String::new()) };
-    let Some(matrix) = family(writer.target, sum.shape) else { return Ok(String::new()) };
+    let crate::Type::Fragment(sum) = writer.program.ty(at) else {
+        let (cause, help) = ("a product of fragments that is none".to_owned(), "validate the program first".to_owned());
+        return Err(RenderError { dialect: Dialect::Hip, program: writer.program.name.clone(), at: Some(at), cause, help });
+    };
+    let matrix = family_of(writer, at, sum.shape)?;
     let count = held(matrix, Fragment { shape: sum.shape, role: FragmentRole::A });
     let (element, builtin) = match (matrix, sum.shape.input) {
         (Matrix::Mfma, DType::F16) => ("_Float16", "mfma_f32_16x16x16f16"),

@@ -157,26 +157,26 @@ fn declare(writer: &mut Writer<'_>, at: Value, fragment: Fragment) -> Result<Str
     })
 }
 
-fn fill(_: &mut Writer<'_>, fragment: Fragment, to: &str, value: &str) -> String {
+fn fill(_: &mut Writer<'_>, (_, fragment): (Value, Fragment), to: &str, value: &str) -> Result<String, RenderError> {
     let element = element(fragment.dtype());
     let value = if fragment.dtype() == DType::F32 { value.to_owned() } else { format!("as_type<{element}>({value})") };
-    format!("{to} = make_filled_simdgroup_matrix<{element}, 8, 8>({value});")
+    Ok(format!("{to} = make_filled_simdgroup_matrix<{element}, 8, 8>({value});"))
 }
 
 fn space(memory: &FragmentMemory) -> &'static str {
     if memory.shared { "threadgroup" } else { "device" }
 }
 
-fn load(_: &mut Writer<'_>, fragment: Fragment, to: &str, memory: &FragmentMemory) -> String {
+fn load(_: &mut Writer<'_>, (_, fragment): (Value, Fragment), to: &str, memory: &FragmentMemory) -> Result<String, RenderError> {
     let FragmentMemory { pointer, stride, transposed, .. } = memory;
     let (space, element) = (space(memory), element(fragment.dtype()));
-    format!("simdgroup_load({to}, (const {space} {element}*)({pointer}), (ulong){stride}, ulong2(0, 0), {transposed});")
+    Ok(format!("simdgroup_load({to}, (const {space} {element}*)({pointer}), (ulong){stride}, ulong2(0, 0), {transposed});"))
 }
 
-fn store(_: &mut Writer<'_>, fragment: Fragment, value: &str, memory: &FragmentMemory) -> String {
+fn store(_: &mut Writer<'_>, (_, fragment): (Value, Fragment), value: &str, memory: &FragmentMemory) -> Result<String, RenderError> {
     let FragmentMemory { pointer, stride, .. } = memory;
     let (space, element) = (space(memory), element(fragment.dtype()));
-    format!("simdgroup_store({value}, ({space} {element}*)({pointer}), (ulong){stride}, ulong2(0, 0), false);")
+    Ok(format!("simdgroup_store({value}, ({space} {element}*)({pointer}), (ulong){stride}, ulong2(0, 0), false);"))
 }
 
 fn multiply(_: &mut Writer<'_>, _: Value, [to, a, b, c]: [&str; 4]) -> Result<String, RenderError> {

@@ -59,6 +59,7 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, ParseError> {
                 block: [1; 3],
                 insts: Vec::new(),
                 body: Vec::new(),
+                mistakes: Vec::new(),
                 prefetch: None,
                 at_once: None,
                 cluster: None,

@@ -63,6 +63,11 @@ impl Invalid {
         Invalid::of_all(program, cause, "join conditions, or make two kernels".to_owned())
     }
 
+    /// What the program's maker found that cannot be.
+    fn of_mistake(program: &Program, cause: &str) -> Invalid {
+        Invalid::of_all(program, cause.to_owned(), "this is a mistake of the compiler; please report it".to_owned())
+    }
+
     /// About the program as a whole.
     fn of_all(program: &Program, cause: String, help: String) -> Invalid {
         let statement = format!("kernel {}", program.name);
@@ -96,7 +101,7 @@ pub fn validate(program: &Program, target: &Target) -> Result<(), Vec<Invalid>> 
         visible: vec![false; program.insts.len()],
         line: 1,
         statement: String::new(),
-        errors: Vec::new(),
+        errors: program.mistakes.iter().map(|cause| Invalid::of_mistake(program, cause)).collect(),
     };
     checker.signature();
     checker.block(&program.body, Level::Uniform);

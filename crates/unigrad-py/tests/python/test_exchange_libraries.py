@@ -241,3 +241,22 @@ def test_cupy_on_cuda():
     assert ug.from_dlpack(theirs).tolist() == ug.asarray(theirs, copy=False).tolist() == theirs.tolist()
     own = ug.arange(12.0, device="cuda") * 2
     assert cupy.from_dlpack(own).tolist() == cupy.asarray(own).tolist() == own.tolist()
+
+
+def test_jax_on_cuda():
+    cuda()
+    jax = installed("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("this JAX has no CUDA")
+    theirs = jax.numpy.arange(12.0).reshape(3, 4)
+    ours = ug.from_dlpack(theirs)
+    assert ours.device.name == "cuda:0" and ours.tolist() == theirs.tolist()
+    assert ours.__cuda_array_interface__["data"][0] == theirs.unsafe_buffer_pointer()
+    own = (ug.arange(12.0, device="cuda") * 2).realize()
+    back = jax.dlpack.from_dlpack(own)
+    assert back.tolist() == own.tolist() and back.unsafe_buffer_pointer() == own.__cuda_array_interface__["data"][0]
+    # What is queued when the other library reads it, in both directions.
+    for i in range(100):
+        x = jax.numpy.full((1 << 20,), float(i))
+        y = jax.dlpack.from_dlpack(ug.from_dlpack(x) * 2 + 1)
+        assert float((y + 1)[-1]) == 2 * i + 2

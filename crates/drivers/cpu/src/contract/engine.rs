@@ -437,12 +437,15 @@ impl<'a, T: StoreAs> Run<'a, T> {
     ) {
         let made = self.maps.prologues[arg].is_some();
         let own_order = operand_is_rows(self, arg) && matches!(self.kernels.pack_a, PackA::Own(_));
-        if !made && !own_order && lanes.len() > 1 && operand.lanes.uniform() == Some(1) && self.kernels.row_loads.contains(&operand.dtype) {
+        if !made && !own_order && lanes.len() > 1 && operand.lanes.uniform() == Some(1) {
             let src = self.source(operand, arg, item).wrapping_add(lanes.start * operand.dtype.size());
             let (steps, whole) = (&scratch.steps, !operand_is_rows(self, arg));
-            let (dtype, lanes, panel) = (operand.dtype, lanes.len(), width * k_len);
+            let (dtype, n_lanes, panel) = (operand.dtype, lanes.len(), width * k_len);
+            let rows = RowsArgs { src, dtype, lanes: n_lanes, steps, dst: to, at: k_at, width, panel, whole };
             // SAFETY: the caller's buffer holds the panels; the contraction's indices are in bounds.
-            return unsafe { (self.kernels.pack_rows)(&RowsArgs { src, dtype, lanes, steps, dst: to, at: k_at, width, panel, whole }) };
+            if unsafe { (self.kernels.pack_rows)(&rows) } {
+                return;
+            }
         }
         let mut lane_offsets = std::mem::take(&mut scratch.lanes);
         let mut to = to;

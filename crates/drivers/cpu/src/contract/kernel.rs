@@ -86,9 +86,8 @@ pub(crate) struct Kernels<T> {
     pub(crate) tile_by_rows: unsafe fn(&TileArgs<T>),
     pub(crate) pack: unsafe fn(&PackArgs<'_, T>),
     pub(crate) pack_a: PackA<T>,
-    /// Packs stored types that `row_loads` lists, of `a` only where its panels are like those of `b`.
-    pub(crate) pack_rows: unsafe fn(&RowsArgs<'_, T>),
-    pub(crate) row_loads: &'static [DType],
+    /// Packs rows of some stored types, of `a` only where its panels are like those of `b`; of others none, and says so.
+    pub(crate) pack_rows: unsafe fn(&RowsArgs<'_, T>) -> bool,
     /// Dot products, for stored types that `dot_loads` lists.
     pub(crate) dot: unsafe fn(&DotArgs<T>),
     pub(crate) dot_loads: &'static [DType],
@@ -463,10 +462,8 @@ macro_rules! tier {
                     unsafe { tier!(@pack p, $packs) }
                 }
 
-                pub(crate) const ROW_LOADS: &[DType] = tier!(@loads $packs);
-
                 #[$attr]
-                pub(crate) unsafe fn pack_rows(p: &RowsArgs<'_, <V as Vector>::Elem>) {
+                pub(crate) unsafe fn pack_rows(p: &RowsArgs<'_, <V as Vector>::Elem>) -> bool {
                     // SAFETY: the caller's.
                     unsafe { tier!(@rows p, $packs) }
                 }
@@ -488,9 +485,11 @@ macro_rules! tier {
     (@loads [$($dtype:ident: $s:ty),*]) => { &[$(DType::$dtype),*] };
     (@rows $p:ident, [$($dtype:ident: $s:ty),*]) => {
         match $p.dtype {
-            $(DType::$dtype => pack::rows::<V, $s>($p),)*
-            // `row_loads` does not list it.
-            _ => {}
+            $(DType::$dtype => {
+                pack::rows::<V, $s>($p);
+                true
+            })*
+            _ => false,
         }
     };
     (@pack $p:ident, [$($dtype:ident: $s:ty),*]) => {
@@ -557,7 +556,6 @@ macro_rules! table {
             pack: $tier::$name::pack,
             pack_a: PackA::Same,
             pack_rows: $tier::$name::pack_rows,
-            row_loads: $tier::$name::ROW_LOADS,
             dot: $tier::$name::dot,
             dot_loads: $tier::$name::DOT_LOADS,
         };

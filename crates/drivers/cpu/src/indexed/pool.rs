@@ -1,7 +1,7 @@
 //! The maximum of each pooling window, and where it is.
 //!
 //! In: contiguous `[outer, input…]`. Out: the maxima, and their row-major positions within `input…`. Always: the first of equal elements
-//! wins, and a NaN wins over numbers; padding is never read. A window with nothing but padding gives position 0 and what is there.
+//! wins, and a NaN wins over numbers; padding is never read. A window with nothing but padding is refused.
 //!
 //! A row of windows is done in blocks of neighbours: for each place in the window in turn, the block's elements there are compared with
 //! the block's best so far. All windows of a block have the same shape, so that a position is one number, the distance from the
@@ -92,6 +92,10 @@ pub(crate) fn check(kernel: &MaxPool) -> Result<(), String> {
     }
     if kernel.input.contains(&0) && kernel.outer > 0 && !kernel.output.contains(&0) {
         return Err("windows over nothing".to_owned());
+    }
+    let outside = |d: usize| kernel.spec.first_outside(d, kernel.input[d], kernel.output[d]);
+    if let Some(window) = (0..rank).find_map(outside).filter(|_| kernel.outer > 0 && !kernel.output.contains(&0)) {
+        return Err(format!("window {window} has nothing but padding"));
     }
     Ok(())
 }
@@ -322,21 +326,18 @@ impl<T: Element, const S: usize> Row<'_, T, S> {
     #[inline(always)]
     fn window(&self, c: usize) -> (T, i64) {
         let origin = self.origin.wrapping_add(c * self.stride());
-        let mut best: Option<(T, usize)> = None;
+        let place = |line: usize, k: usize| origin.wrapping_add(line + k * self.dim.dilation);
+        // Every window has an element: see `check`.
+        let mut at = place(self.lines[0], self.windows[c].start);
+        let mut best = self.x[at];
         for line in &self.lines {
             for k in self.windows[c].clone() {
-                let at = origin.wrapping_add(line + k * self.dim.dilation);
-                let value = self.x[at];
-                best = Some(match best {
-                    Some((best, place)) => {
-                        let better = T::beats(value, best);
-                        (if better { value } else { best }, if better { at } else { place })
-                    }
-                    None => (value, at),
-                });
+                let new = place(*line, k);
+                let value = self.x[new];
+                let better = T::beats(value, best);
+                (best, at) = (if better { value } else { best }, if better { new } else { at });
             }
         }
-        let (value, at) = best.unwrap_or((self.x[0], 0));
-        (value, at as i64)
+        (best, at as i64)
     }
 }

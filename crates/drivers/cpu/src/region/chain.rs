@@ -127,9 +127,10 @@ impl Chain {
     /// Places have the lanes.
     unsafe fn lanes(&self, to: &mut Addresses, n: usize, ring: usize) {
         to.state.ring = ring - 1;
-        let head = n / self.steps.tile * self.steps.tile;
-        for (steps, n) in [(Some(&self.steps), head), (self.short.as_ref(), n - head)] {
-            let (Some(steps), true) = (steps, n > 0) else { continue };
+        // Tiles that are no longer than 64 lanes are whole.
+        let head = if self.short.is_some() { n / self.steps.tile * self.steps.tile } else { n };
+        let rest = self.short.as_ref().map(|short| (short, n - head));
+        for (steps, n) in [(&self.steps, head)].into_iter().chain(rest).filter(|(_, n)| *n > 0) {
             to.state.n = n;
             // SAFETY: as promised; the machine has the tier's instructions.
             unsafe { steps.run(&to.state) };

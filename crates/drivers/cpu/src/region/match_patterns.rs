@@ -130,8 +130,10 @@ impl Finder<'_> {
     fn operands(bound: &Bindings) -> Operands {
         // Operands that a pattern skips stand for the first one: they are not read.
         let fill = |slots: &[Option<Slot>]| -> Vec<Slot> {
-            let n = slots.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-            slots[..n].iter().map(|slot| slot.or(slots.iter().flatten().next().copied()).unwrap_or(0)).collect()
+            let (Some(last), Some(first)) = (slots.iter().rposition(Option::is_some), slots.iter().flatten().next()) else {
+                return Vec::new();
+            };
+            slots[..=last].iter().map(|slot| slot.unwrap_or(*first)).collect()
         };
         Operands { lanes: fill(&bound.lanes).into(), scalars: fill(&bound.scalars).into() }
     }

@@ -274,7 +274,10 @@ impl Backward<'_> {
             for c in 0..rc {
                 let local = b.u32(r * rc + c);
                 let (at_column, column_query) = &columns[c as usize];
-                let Some((exists, number, bias_line, log, delta)) = row_query.or(*column_query) else { continue };
+                let Some((exists, number, bias_line, log, delta)) = row_query.or(*column_query) else {
+                    b.mistake("neither rows nor columns are queries");
+                    continue;
+                };
                 let (i, j, end) = if pair.by_query { (at_row, *at_column, column.1) } else { (*at_column, at_row, row.1) };
                 let seen = context.sees(b, &places.inputs, i, j);
                 let seen = b.and(seen, exists);

@@ -30,6 +30,12 @@ use unigrad_scalar::{BinaryOp, DType, Positions, ReduceOp};
 /// Positions are below this, so that sums of a few of them stay within 32 bits.
 const FAR: i64 = 1 << 28;
 
+/// Whether some of its operands or results have no elements.
+pub(super) fn lacks_a_size(kernel: &Attention) -> bool {
+    let Attention { batch, heads, kv_heads, q_len, k_len, qk_dim, v_dim, .. } = kernel;
+    [batch, heads, kv_heads, q_len, k_len, qk_dim, v_dim].contains(&&0)
+}
+
 /// Whether runs of so many features are aligned to their length everywhere. A power of two.
 fn aligned(layout: &Layout4, to: i64) -> bool {
     let rows = &layout.strides[..3];

@@ -57,13 +57,21 @@ pub(super) struct Loader<'a> {
     table: Option<Place>,
     /// Along lanes: the offset of the thread's lanes. Along k: that of the tile's first lane, if all lanes have one stride.
     base: Value,
-    /// Along k, lanes of several dimensions: the offset of each slot's lane.
-    lane_offsets: Option<Place>,
+    /// Along k: where the lanes of the slots are.
+    lanes: LaneOffsets,
     /// First lane of the tile.
     first: Value,
     thread: Value,
     fast: Value,
     slow: Value,
+}
+
+/// Where lanes are, by the slots that load them.
+enum LaneOffsets {
+    /// One stride describes them.
+    Stride(i64),
+    /// Of several dimensions: an offset for each slot.
+    BySlot(Place),
 }
 
 impl<'a> Loader<'a> {
@@ -95,8 +103,23 @@ impl<'a> Loader<'a> {
         let slow = b.div_const(thread, across.into());
         let ty = if v == 1 { Type::Scalar(operand.dtype) } else { Type::Vector(operand.dtype, v as u8) };
         let held = b.local(&format!("{name}_held"), ty, slots);
-        let mut loader =
-            Loader { source, shared, along, v, slots, step, held, table: None, base, lane_offsets: None, first, thread, fast, slow, tile };
+        let mut loader = Loader {
+            source,
+            shared,
+            along,
+            v,
+            slots,
+            step,
+            held,
+            table: None,
+            base,
+            lanes: LaneOffsets::Stride(0),
+            first,
+            thread,
+            fast,
+            slow,
+            tile,
+        };
         match along {
             Along::Lanes => {
                 let lane = b.add(first, fast);
@@ -109,9 +132,10 @@ impl<'a> Loader<'a> {
             Along::K => {
                 let lane = b.add(first, slow);
                 match operand.lanes.single() {
-                    Some(_) => {
+                    Some(stride) => {
                         let at = operand.lanes.offset(b, lane, operand.index);
                         loader.base = plus(b, base, at);
+                        loader.lanes = LaneOffsets::Stride(stride);
                     }
                     None => {
                         let offsets = b.local(&format!("{name}_lanes"), Type::Scalar(operand.index), slots);
@@ -122,7 +146,7 @@ impl<'a> Loader<'a> {
                             let at = plus(b, base, at);
                             b.store(offsets, slot, at);
                         });
-                        loader.lane_offsets = Some(offsets);
+                        loader.lanes = LaneOffsets::BySlot(offsets);
                     }
                 }
             }
@@ -172,8 +196,8 @@ impl<'a> Loader<'a> {
                 let inside = b.lt(value, end);
                 mask = Some(mask.map_or(inside, |mask| b.and(mask, inside)));
             };
-            let at = match self.along {
-                Along::Lanes => {
+            let at = match fast_k {
+                None => {
                     if self.partial() {
                         also(b, slow, bk);
                     }
@@ -202,7 +226,7 @@ impl<'a> Loader<'a> {
                     };
                     b.add(self.base, at)
                 }
-                Along::K => {
+                Some((k, at)) => {
                     if self.partial() {
                         also(b, slow, lanes);
                     }
@@ -210,17 +234,15 @@ impl<'a> Loader<'a> {
                         let lane = b.add(self.first, slow);
                         also(b, lane, lanes_end);
                     }
-                    let (k, at) = fast_k.unwrap_or((k0, k0));
                     if mask_k {
                         also(b, k, k_end);
                     }
-                    match self.lane_offsets {
-                        Some(offsets) => {
+                    match self.lanes {
+                        LaneOffsets::BySlot(offsets) => {
                             let lane = b.load(offsets, slot);
                             b.add(lane, at)
                         }
-                        None => {
-                            let stride = operand.lanes.single().unwrap_or(0);
+                        LaneOffsets::Stride(stride) => {
                             let step = b.cast(step, operand.index);
                             let step = b.mul_const(step, stride);
                             let lane = b.add(self.base, step);

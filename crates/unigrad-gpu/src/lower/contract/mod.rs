@@ -124,7 +124,13 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     match (lowered.scratch.first_mut(), after.scratch.as_slice()) {
         (Some(first), [bytes]) => *first = *bytes,
         (None, _) => lowered.scratch = after.scratch,
-        (Some(_), _) => {}
+        (Some(_), []) => {}
+        (Some(_), several) => {
+            return Err(Unsupported {
+                cause: format!("a product of {} scratch buffers", several.len()),
+                help: "this is a mistake of the compiler; please report it".to_owned(),
+            });
+        }
     }
     Ok(Some(lowered))
 }

@@ -154,7 +154,8 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: S
         let kernel = SkinnyKernel { p, plan, sides: Sides::of(p), target, sources, base: &base };
         match (plan.way, shared) {
             (Way::Dot { group, lanes }, Some(shared)) => kernel.dot(b, [batch, lane0, begin, end], group, lanes, shared),
-            (_, shared) => kernel.spread(b, [batch, lane0, begin, end], shared),
+            (Way::Dot { .. }, None) => b.mistake("threads that add up one lane have no shared memory for it"),
+            (Way::Spread { across }, shared) => kernel.spread(b, [batch, lane0, begin, end], across, shared),
         }
     });
     Ok(s.finish(groups.grid()))
@@ -361,9 +362,8 @@ impl SkinnyKernel<'_> {
         });
     }
 
-    fn spread(&self, b: &mut Builder, at: [Value; 4], shared: Option<Place>) {
+    fn spread(&self, b: &mut Builder, at: [Value; 4], across: u32, shared: Option<Place>) {
         let SkinnyKernel { p, plan, sides, sources, .. } = self;
-        let Way::Spread { across } = plan.way else { return };
         let [batch, lane0, begin, end] = at;
         let (r, v) = (sides.n_vectors, plan.v);
         let thread = b.thread(0);

@@ -61,6 +61,11 @@ impl Memo {
         self.values.get(at).and_then(Option::as_ref)
     }
 
+    /// A value that an instruction reads.
+    fn need(&self, value: unigrad_kernel::Value) -> Result<&Lanes, Missing> {
+        self.get(value.index()).ok_or_else(|| Missing(format!("value {}", value.index())))
+    }
+
     pub(super) fn put(&mut self, at: usize, value: Lanes) {
         self.values[at] = Some(value);
     }
@@ -71,6 +76,10 @@ impl Memo {
         self.indices.push((index, wide, value));
     }
 }
+
+/// What an instruction reads that is not at hand: a mistake of this crate.
+#[derive(Debug)]
+struct Missing(String);
 
 /// Where in the domain a thread is.
 #[derive(Clone, Debug)]
@@ -299,15 +308,13 @@ impl<'a> Body<'a> {
         }
         let point = Point::run(&axes, v.into(), along);
         self.evaluate(b, &point, &mut memo, |body, at| body.live[at] && !matches!(body.region.insts[at].op, InstOp::Store { .. }));
-        let to = self.region.args.last().map_or(DType::F32, |arg| arg.dtype);
-        let stored = self.region.only_stored().and_then(|value| Some((value, memo.get(value.index())?)));
-        let all: SmallVec<[Value; 8]> = (0..v.into())
-            .map(|lane| match &stored {
-                Some((value, held)) => ops::stored(b, held.at(0, lane), self.region.insts[value.index()].dtype, to),
-                // INVARIANT: `of_operand` lets only maps pass that store one value, and a map's values are all evaluated.
-                None => b.constant(Literal::zero(to)),
-            })
-            .collect();
+        let stored = self.region.args.last().zip(self.region.only_stored());
+        let Some((to, value, held)) = stored.and_then(|(arg, value)| Some((arg.dtype, value, memo.get(value.index())?))) else {
+            b.mistake(format!("region {}: the operand that it makes is not there", self.region.name));
+            return linear;
+        };
+        let from = self.region.insts[value.index()].dtype;
+        let all: SmallVec<[Value; 8]> = (0..v.into()).map(|lane| ops::stored(b, held.at(0, lane), from, to)).collect();
         b.compose(&all)
     }
 
@@ -459,12 +466,20 @@ impl<'a> Body<'a> {
     pub(super) fn evaluate(&self, b: &mut Builder, point: &Point, memo: &mut Memo, chosen: impl Fn(&Body<'_>, usize) -> bool) {
         for at in 0..self.region.insts.len() {
             if memo.values[at].is_none() && chosen(self, at) {
-                self.instruction(b, point, memo, at);
+                match self.instruction(b, point, memo, at) {
+                    Ok(value) => memo.values[at] = value,
+                    Err(missing) => self.report(b, at, missing),
+                }
             }
         }
     }
 
-    fn instruction(&self, b: &mut Builder, point: &Point, memo: &mut Memo, at: usize) {
+    fn report(&self, b: &mut Builder, at: usize, Missing(what): Missing) {
+        b.mistake(format!("region {}: instruction {at} reads {what}, which is not there", self.region.name));
+    }
+
+    /// What an instruction makes; nothing of stores, of what schedules make, and of scalars of which only halves are known.
+    fn instruction(&self, b: &mut Builder, point: &Point, memo: &mut Memo, at: usize) -> Result<Option<Lanes>, Missing> {
         let inst = &self.region.insts[at];
         let shape = point.shape;
         let dtype_of = |value: &unigrad_kernel::Value| self.region.insts[value.index()].dtype;
@@ -476,7 +491,8 @@ impl<'a> Body<'a> {
             InstOp::Scalar(slot) => match self.scalars[*slot as usize] {
                 Some(Scalar::Whole(value)) => Lanes::all(value),
                 // Made from its halves where it is used: see `halves`.
-                Some(Scalar::Halves(_)) | None => return,
+                Some(Scalar::Halves(_)) => return Ok(None),
+                None => return Err(Missing(format!("scalar {slot}"))),
             },
             InstOp::AxisIndex(axis) => {
                 let axis = *axis as usize;
@@ -488,40 +504,39 @@ impl<'a> Body<'a> {
             }
             InstOp::Acc => match &point.acc {
                 Some(acc) => Lanes::map(b, shape, &[acc], |b, v| b.cast(v[0], to)),
-                None => return,
+                None => return Err(Missing("the sum of a contraction".to_owned())),
             },
             InstOp::Load { arg, index, mask } => {
-                let mask = mask.and_then(|mask| memo.get(mask.index()).cloned());
-                self.load(b, point, memo, *arg as usize, index, mask, to)
+                let mask = mask.map(|mask| memo.need(mask).cloned()).transpose()?;
+                self.load(b, point, memo, *arg as usize, index, mask, to)?
             }
             InstOp::Unary(op, a) => {
-                let Some(x) = memo.get(a.index()) else { return };
+                let x = memo.need(*a)?;
                 Lanes::map(b, shape, &[x], |b, v| ops::unary(b, *op, dtype_of(a), v[0], range_of(a), self.ranges[at]))
             }
             InstOp::Binary(op, x, y) => {
-                let (Some(vx), Some(vy)) = (memo.get(x.index()), memo.get(y.index())) else { return };
+                let (vx, vy) = (memo.need(*x)?, memo.need(*y)?);
                 let by_one = *op == BinaryOp::Div && to == DType::F32 && !vy.by_group() && !vy.by_lane();
                 if by_one && (vx.by_group() || vx.by_lane()) {
-                    memo.values[at] = Some(quotient::by_one(b, shape, vx, vy.at(0, 0), !self.rounded[at]));
-                    return;
+                    return Ok(Some(quotient::by_one(b, shape, vx, vy.at(0, 0), !self.rounded[at])));
                 }
                 Lanes::map(b, shape, &[vx, vy], |b, v| {
                     ops::binary(b, *op, dtype_of(x), [v[0], v[1]], [range_of(x), range_of(y)], self.ranges[at])
                 })
             }
             InstOp::Where(c, x, y) => {
-                let (Some(c), Some(x), Some(y)) = (memo.get(c.index()), memo.get(x.index()), memo.get(y.index())) else { return };
+                let (c, x, y) = (memo.need(*c)?, memo.need(*x)?, memo.need(*y)?);
                 Lanes::map(b, shape, &[c, x, y], |b, v| {
                     let (x, y) = (b.cast(v[1], to), b.cast(v[2], to));
                     b.select(v[0], x, y)
                 })
             }
             InstOp::Cast(a) => {
-                let Some(x) = memo.get(a.index()) else { return };
+                let x = memo.need(*a)?;
                 Lanes::map(b, shape, &[x], |b, v| ops::cast(b, v[0], dtype_of(a), inst.dtype, to))
             }
             InstOp::Bitcast(a) => {
-                let Some(x) = memo.get(a.index()) else { return };
+                let x = memo.need(*a)?;
                 // A Bool is 0 or 1 in a byte.
                 let stored = if dtype_of(a) == DType::Bool { DType::U8 } else { dtype_of(a) };
                 Lanes::map(b, shape, &[x], |b, v| {
@@ -531,7 +546,7 @@ impl<'a> Body<'a> {
                 })
             }
             InstOp::Bounded { index, size, from_end, check } => {
-                let (Some(x), Some(error)) = (memo.get(index.index()), self.error) else { return };
+                let (x, error) = (memo.need(*index)?, self.error.ok_or_else(|| Missing("the place for errors".to_owned()))?);
                 Lanes::map(b, shape, &[x], |b, v| {
                     // The check compares with negative sizes, so it is signed.
                     let narrow = *size <= i64::from(i32::MAX) && range_of(index).is_some_and(|range| fits(range, DType::I32));
@@ -540,27 +555,27 @@ impl<'a> Body<'a> {
                     b.cast(index, to)
                 })
             }
-            InstOp::Philox { seed, offset, index, word } => self.random(b, point, memo, [*seed, *offset, *index], *word),
+            InstOp::Philox { seed, offset, index, word } => self.random(b, point, memo, [*seed, *offset, *index], *word)?,
             // Without reduce axes: over one point.
             InstOp::ArgReduce(..) if self.region.n_parallel == self.region.axes.len() => Lanes::all(b.int(to, 0)),
-            InstOp::Reduce(..) | InstOp::ArgReduce(..) => return,
+            InstOp::Reduce(..) | InstOp::ArgReduce(..) => return Ok(None),
             InstOp::Store { arg, index, value } => {
-                self.store(b, point, memo, *arg as usize, index, *value);
-                return;
+                self.store(b, point, memo, *arg as usize, index, *value)?;
+                return Ok(None);
             }
         };
-        memo.values[at] = Some(value);
+        Ok(Some(value))
     }
 
     /// A 64-bit value's lower and upper word.
     #[allow(clippy::wildcard_enum_match_arm, reason = "dtypes come in families")]
-    fn halves(&self, b: &mut Builder, shape: Shape, memo: &Memo, value: unigrad_kernel::Value) -> Option<[Lanes; 2]> {
+    fn halves(&self, b: &mut Builder, shape: Shape, memo: &Memo, value: unigrad_kernel::Value) -> Result<[Lanes; 2], Missing> {
         if let InstOp::Scalar(slot) = self.region.insts[value.index()].op
             && let Some(Scalar::Halves([low, high])) = self.scalars[slot as usize]
         {
-            return Some([Lanes::all(low), Lanes::all(high)]);
+            return Ok([Lanes::all(low), Lanes::all(high)]);
         }
-        let value = memo.get(value.index())?;
+        let value = memo.need(value)?;
         let low = Lanes::map(b, shape, &[value], |b, v| b.cast(v[0], DType::U32));
         let high = Lanes::map(b, shape, &[value], |b, v| match b.dtype(v[0]) {
             DType::I32 => {
@@ -575,17 +590,18 @@ impl<'a> Body<'a> {
             }
             _ => b.u32(0),
         });
-        Some([low, high])
+        Ok([low, high])
     }
 
-    fn random(&self, b: &mut Builder, point: &Point, memo: &mut Memo, of: [unigrad_kernel::Value; 3], word: u8) -> Lanes {
+    fn random(&self, b: &mut Builder, point: &Point, memo: &mut Memo, of: [unigrad_kernel::Value; 3], word: u8) -> Result<Lanes, Missing> {
         // A block gives four words; every random tensor of a region draws from it.
         if let Some((_, words)) = memo.random.iter().find(|(key, _)| *key == of) {
-            return words[usize::from(word & 3)].clone();
+            return Ok(words[usize::from(word & 3)].clone());
         }
         let shape = point.shape;
-        let zero = Lanes::all(b.u32(0));
-        let [seed, offset, index] = of.map(|value| self.halves(b, shape, memo, value).unwrap_or([zero.clone(), zero.clone()]));
+        let [seed, offset, index] = of;
+        let (seed, offset, index) =
+            (self.halves(b, shape, memo, seed)?, self.halves(b, shape, memo, offset)?, self.halves(b, shape, memo, index)?);
         let words = [&index[0], &index[1], &offset[0], &offset[1], &seed[0], &seed[1]];
         let (by_group, by_lane) = (words.iter().any(|w| w.by_group()), words.iter().any(|w| w.by_lane()));
         let mut blocks: Vec<[Value; 4]> = Vec::new();
@@ -598,16 +614,16 @@ impl<'a> Body<'a> {
         let words = [0, 1, 2, 3].map(|word| first.zip_with(blocks.iter().map(|block| block[word])));
         let found = words[usize::from(word & 3)].clone();
         memo.random.push((of, words));
-        found
+        Ok(found)
     }
 
     // --- memory
 
     /// The address of an access, its offset left out, at the first point of every run.
-    fn address(&self, b: &mut Builder, point: &Point, memo: &mut Memo, index: &Index, wide: bool) -> Lanes {
+    fn address(&self, b: &mut Builder, point: &Point, memo: &mut Memo, index: &Index, wide: bool) -> Result<Lanes, Missing> {
         let key = Index { offset: 0, strides: self.strides(index), dynamic: index.dynamic.clone() };
         if let Some((_, _, address)) = memo.indices.iter().find(|(known, is_wide, _)| *known == key && *is_wide == wide) {
-            return address.clone();
+            return Ok(address.clone());
         }
         let dtype = if wide { DType::U64 } else { DType::U32 };
         let shape = point.shape;
@@ -615,13 +631,13 @@ impl<'a> Body<'a> {
         let moves = |range: std::ops::Range<usize>| key.strides[range].iter().any(|stride| *stride != 0);
         if moves(0..n) && (moves(n..key.strides.len()) || !key.dynamic.is_empty()) {
             // The row's part is the same for a whole walk.
-            let row = self.address(b, point, memo, &self.row_part(&key), wide);
+            let row = self.address(b, point, memo, &self.row_part(&key), wide)?;
             let mut rest = key.clone();
             rest.strides[..n].fill(0);
-            let rest = self.address(b, point, memo, &rest, wide);
+            let rest = self.address(b, point, memo, &rest, wide)?;
             let address = Lanes::map(b, shape, &[&row, &rest], |b, v| b.add(v[0], v[1]));
             memo.indices.push((key, wide, address.clone()));
-            return address;
+            return Ok(address);
         }
         let mut sum: Option<Lanes> = None;
         let mut add = |b: &mut Builder, term: Lanes| {
@@ -638,7 +654,7 @@ impl<'a> Body<'a> {
             add(b, term);
         }
         for (value, stride) in &key.dynamic {
-            let Some(value) = memo.get(value.index()) else { continue };
+            let value = memo.need(*value)?;
             let term = Lanes::map(b, shape, &[value], |b, v| {
                 let index = b.cast(v[0], dtype);
                 b.mul_const(index, *stride)
@@ -647,7 +663,7 @@ impl<'a> Body<'a> {
         }
         let address = sum.unwrap_or_else(|| Lanes::all(b.int(dtype, 0)));
         memo.indices.push((key, wide, address.clone()));
-        address
+        Ok(address)
     }
 
     fn row_part(&self, index: &Index) -> Index {
@@ -660,7 +676,9 @@ impl<'a> Body<'a> {
     pub(super) fn row_address(&self, b: &mut Builder, point: &Point, memo: &mut Memo, at: usize) {
         if let InstOp::Load { arg, index, .. } | InstOp::Store { arg, index, .. } = &self.region.insts[at].op {
             let wide = self.region.args[*arg as usize].len > NARROW;
-            self.address(b, point, memo, &self.row_part(index), wide);
+            if let Err(missing) = self.address(b, point, memo, &self.row_part(index), wide) {
+                self.report(b, at, missing);
+            }
         }
     }
 
@@ -682,13 +700,24 @@ impl<'a> Body<'a> {
     }
 
     #[allow(clippy::too_many_arguments)] // the parts of a load
-    fn load(&self, b: &mut Builder, point: &Point, memo: &mut Memo, arg: usize, index: &Index, mask: Option<Lanes>, to: DType) -> Lanes {
+    fn load(
+        &self,
+        b: &mut Builder,
+        point: &Point,
+        memo: &mut Memo,
+        arg: usize,
+        index: &Index,
+        mask: Option<Lanes>,
+        to: DType,
+    ) -> Result<Lanes, Missing> {
         let Arg { dtype, len, .. } = self.region.args[arg];
-        let Some(place) = self.places[arg] else {
-            return Lanes::all(b.constant(Literal::zero(to)));
-        };
+        if len == 0 {
+            // Of an empty buffer nothing is read: every mask is false.
+            return Ok(Lanes::all(b.constant(Literal::zero(to))));
+        }
+        let place = self.places[arg].ok_or_else(|| Missing(format!("buffer {arg}")))?;
         let wide = len > NARROW;
-        let address = self.address(b, point, memo, index, wide);
+        let address = self.address(b, point, memo, index, wide)?;
         let stride = point.along.map_or(0, |along| self.strides(index)[along]);
         let mut piece = self.piece(point, index, &address, dtype);
         if mask.as_ref().is_some_and(Lanes::by_lane) {
@@ -716,18 +745,15 @@ impl<'a> Body<'a> {
             | InstOp::ArgReduce(..) => false,
         };
         let in_bounds = self.region.insts.iter().any(is_stored);
-        let mut vector: Option<Value> = None;
-        Lanes::make(point.shape, by_group, by_lane, |g, l| {
-            if l.is_multiple_of(piece) {
-                let mut at = b.add_const(address.at(g, l), index.offset + stride * l as i64);
-                if let Some(mask) = mask.as_ref().filter(|_| !in_bounds) {
-                    let zero = b.int(b.dtype(at), 0);
-                    at = b.select(mask.at(g, l), at, zero);
-                }
-                vector = Some(b.load_vector(place, at, piece as u8));
+        let vector = |b: &mut Builder, g: usize, l: usize| {
+            let mut at = b.add_const(address.at(g, l), index.offset + stride * l as i64);
+            if let Some(mask) = mask.as_ref().filter(|_| !in_bounds) {
+                let zero = b.int(b.dtype(at), 0);
+                at = b.select(mask.at(g, l), at, zero);
             }
-            // INVARIANT: lanes come in order and the first of a piece loads it, so the fallback is never taken.
-            let loaded = vector.unwrap_or(Value(0));
+            b.load_vector(place, at, piece as u8)
+        };
+        Ok(Lanes::by_pieces(b, (point.shape, by_group, by_lane), piece, vector, |b, loaded, g, l| {
             let value = b.extract(loaded, (l % piece) as u8);
             let value = b.cast(value, to);
             match &mask {
@@ -737,13 +763,24 @@ impl<'a> Body<'a> {
                 }
                 None => value,
             }
-        })
+        }))
     }
 
-    fn store(&self, b: &mut Builder, point: &Point, memo: &mut Memo, arg: usize, index: &Index, value: unigrad_kernel::Value) {
+    fn store(
+        &self,
+        b: &mut Builder,
+        point: &Point,
+        memo: &mut Memo,
+        arg: usize,
+        index: &Index,
+        value: unigrad_kernel::Value,
+    ) -> Result<(), Missing> {
         let Arg { dtype, len, .. } = self.region.args[arg];
-        let (Some(place), Some(held)) = (self.places[arg], memo.get(value.index()).cloned()) else { return };
-        let address = self.address(b, point, memo, index, len > NARROW);
+        if len == 0 {
+            return Ok(());
+        }
+        let (place, held) = (self.places[arg].ok_or_else(|| Missing(format!("buffer {arg}")))?, memo.need(value)?.clone());
+        let address = self.address(b, point, memo, index, len > NARROW)?;
         let stride = point.along.map_or(0, |along| self.strides(index)[along]);
         let piece = self.piece(point, index, &address, dtype);
         let from = self.region.insts[value.index()].dtype;
@@ -758,6 +795,7 @@ impl<'a> Body<'a> {
                 b.store(place, at, vector);
             }
         }
+        Ok(())
     }
 }
 

@@ -65,14 +65,11 @@ fn piece(target: &Target, dtype: DType, width: usize) -> usize {
 /// What was loaded at the runs of these numbers, held as `to`.
 pub(super) fn load(b: &mut Builder, target: &Target, place: Place, dtype: DType, to: DType, runs: &[Value], width: usize) -> Lanes {
     let piece = piece(target, dtype, width);
-    let mut vector: Option<Value> = None;
-    Lanes::make(Shape { groups: runs.len(), width }, true, true, |g, l| {
-        if l.is_multiple_of(piece) {
-            let at = element(b, runs[g], width, l);
-            vector = Some(b.load_vector(place, at, piece as u8));
-        }
-        // INVARIANT: lanes come in order and the first of a piece loads it, so the fallback is never taken.
-        let loaded = vector.unwrap_or(Value(0));
+    let vector = |b: &mut Builder, g: usize, l: usize| {
+        let at = element(b, runs[g], width, l);
+        b.load_vector(place, at, piece as u8)
+    };
+    Lanes::by_pieces(b, (Shape { groups: runs.len(), width }, true, true), piece, vector, |b, loaded, _, l| {
         let value = b.extract(loaded, (l % piece) as u8);
         b.cast(value, to)
     })

@@ -54,6 +54,24 @@ impl Lanes {
         Lanes { by_group, by_lane, width, values }
     }
 
+    /// As [`Lanes::make`], from vectors of `piece` points of a run: `vector` makes one at the first of them, `value` takes a point's part of it.
+    pub(super) fn by_pieces(
+        b: &mut Builder,
+        (shape, by_group, by_lane): (Shape, bool, bool),
+        piece: usize,
+        mut vector: impl FnMut(&mut Builder, usize, usize) -> Value,
+        mut value: impl FnMut(&mut Builder, Value, usize, usize) -> Value,
+    ) -> Lanes {
+        let mut first = None;
+        Lanes::make(shape, by_group, by_lane, |g, l| {
+            let whole = match first.filter(|_| !l.is_multiple_of(piece)) {
+                Some(whole) => whole,
+                None => *first.insert(vector(b, g, l)),
+            };
+            value(b, whole, g, l)
+        })
+    }
+
     /// Other values, as many and in the order as these were made.
     pub(super) fn zip_with(&self, values: impl IntoIterator<Item = Value>) -> Lanes {
         Lanes { values: values.into_iter().collect(), ..*self }

@@ -193,7 +193,10 @@ impl Passes {
         }
         let mut scratch = 0;
         for (pass, at) in self.reductions.iter().enumerate().flat_map(|(pass, all)| all.iter().map(move |at| (pass, *at))) {
-            let Some((carried, _)) = self.carried(body, at) else { continue };
+            let Some((carried, _)) = self.carried(body, at) else {
+                sig.b.mistake(format!("instruction {at} is no reduction"));
+                continue;
+            };
             let writes = job == Job::Pass(pass);
             for (part, dtype) in carried.parts().into_iter().enumerate() {
                 if writes || needed[at] {

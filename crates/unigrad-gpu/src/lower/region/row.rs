@@ -310,7 +310,10 @@ impl Rows<'_> {
         let mut sums: Vec<Sums> = Vec::new();
         let long = self.kernel.long;
         for at in &passes.reductions[pass] {
-            let Some((carried, argument)) = passes.carried(body, *at) else { continue };
+            let Some((carried, argument)) = passes.carried(body, *at) else {
+                b.mistake(format!("instruction {at} is no reduction"));
+                continue;
+            };
             let first = carried.identity(b, body.region.insts[argument].dtype);
             let exact = long && carried.is_float_sum();
             let lanes = (0..lanes)
@@ -437,7 +440,12 @@ impl Rows<'_> {
         }
         body.evaluate(b, &point, &mut memo, |_, at| needed[at]);
         for at in &kernel.kept[pass] {
-            let (Some(place), Some(value)) = (self.registers[*at], memo.get(*at).cloned()) else { continue };
+            // What has no place is read again, or made again.
+            let Some(place) = self.registers[*at] else { continue };
+            let Some(value) = memo.get(*at).cloned() else {
+                b.mistake(format!("value {at}, which is kept, is not there"));
+                continue;
+            };
             match slot {
                 Some(slot) => (0..width).for_each(|lane| {
                     let index = at_slot(b, slot, lane);
@@ -447,7 +455,10 @@ impl Rows<'_> {
             }
         }
         for Sums { carried, argument, lanes, .. } in sums {
-            let Some(value) = memo.get(*argument).cloned() else { continue };
+            let Some(value) = memo.get(*argument).cloned() else {
+                b.mistake(format!("value {argument}, which is reduced, is not there"));
+                continue;
+            };
             let index = |b: &mut Builder, g: usize, l: usize| {
                 let run = b.cast(runs[g], carried.index);
                 if columns {
@@ -522,7 +533,10 @@ impl Rows<'_> {
         let n_parts = self.partials.n_parts.unwrap_or_else(|| b.u32(schedule.splits as u32));
         let (end, step) = (n_parts, b.u32(schedule.arrangement.per_row));
         for at in passes.reductions[pass].iter().filter(|at| needed[**at]) {
-            let Some((carried, argument)) = passes.carried(self.body, *at) else { continue };
+            let Some((carried, argument)) = passes.carried(self.body, *at) else {
+                b.mistake(format!("instruction {at} is no reduction"));
+                continue;
+            };
             let first = carried.identity(b, self.body.region.insts[argument].dtype);
             let long = schedule.splits / schedule.arrangement.per_row as usize > LONG;
             let exact = long && carried.is_float_sum();

@@ -183,9 +183,11 @@ fn order(region: &mut Region, axes: std::ops::Range<usize>) {
     for index in indices(region) {
         index.strides = to.iter().map(|from| index.strides[*from]).collect::<SmallVec<[i64; 6]>>();
     }
+    let mut now_at = vec![0; to.len()];
+    to.iter().zip(0..).for_each(|(from, now)| now_at[*from] = now);
     for inst in &mut region.insts {
         if let InstOp::AxisIndex(axis) = &mut inst.op {
-            *axis = to.iter().position(|from| *from == *axis as usize).unwrap_or(0) as u32;
+            *axis = now_at[*axis as usize];
         }
     }
 }

@@ -169,7 +169,8 @@ impl Threads {
                         arrays.iter().map(|array| b.load(*array, at)).collect()
                     })
                     .collect();
-                all.into_iter().reduce(|x, y| carried.combine(b, &x, &y)).unwrap_or_default()
+                let combined = all.into_iter().reduce(|x, y| carried.combine(b, &x, &y));
+                known(b, combined)
             })
             .collect()
     }
@@ -211,5 +212,13 @@ pub(super) fn tree(b: &mut Builder, carried: &Carried, mut parts: Vec<Vec<Value>
     while parts.len() > 1 {
         parts = parts.chunks(2).map(|pair| if let [x, y] = pair { carried.combine_in_order(b, x, y) } else { pair[0].clone() }).collect();
     }
-    parts.into_iter().next().unwrap_or_default()
+    known(b, parts.pop())
+}
+
+/// A result, of which there is one.
+fn known(b: &mut Builder, combined: Option<Vec<Value>>) -> Vec<Value> {
+    combined.unwrap_or_else(|| {
+        b.mistake("nothing is combined to a result");
+        Vec::new()
+    })
 }

@@ -85,7 +85,10 @@ pub(super) fn lower(region: &Region, target: &Target, tiling: Tiling) -> Result<
             let mut memo = body.memo();
             body.evaluate(b, &point, &mut memo, |_, at| staged.contains(&at));
             for (at, square) in staged.iter().zip(&squares) {
-                let Some(value) = memo.get(*at).cloned() else { continue };
+                let Some(value) = memo.get(*at).cloned() else {
+                    b.mistake(format!("value {at}, which goes through shared memory, is not there"));
+                    continue;
+                };
                 let dtype = region.insts[*at].dtype;
                 let first = walk.first(b);
                 let start = b.mul_const(line, pitch);

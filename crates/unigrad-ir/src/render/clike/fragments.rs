@@ -1,7 +1,7 @@
 //! Matrix fragments: what is common to the dialects that have them.
 
 use super::{FragmentMemory, Writer};
-use crate::{Fragment, FragmentRole, Op, Place, Value};
+use crate::{Fragment, FragmentRole, Op, Place, RenderError, Value};
 
 impl Writer<'_> {
     /// The type of a fragment; refuses where the target has no such operation.
@@ -38,27 +38,23 @@ impl Writer<'_> {
         let program = self.program;
         let inst = &program.insts[value.index()];
         let ty = self.type_name(value, inst.ty);
-        let (crate::Type::Fragment(fragment), Some(fragments)) = (inst.ty, &self.language.fragments) else { return };
+        let (crate::Type::Fragment(fragment), Some(fragments)) = (inst.ty, &self.language.fragments) else {
+            return self.refuse(Some(value), "a fragment that is none", "validate the program first");
+        };
         let name = format!("v{}", value.0);
         self.line(&format!("{ty} {name};"));
         let text = match &inst.op {
             Op::FragmentFill(x) => {
                 let x = self.value(*x);
-                (fragments.fill)(self, fragment, &name, &x)
+                (fragments.fill)(self, (value, fragment), &name, &x)
             }
             Op::FragmentLoad { place, index, stride, transposed } => {
                 let memory = self.fragment_memory(*place, *index, *stride, *transposed);
-                (fragments.load)(self, fragment, &name, &memory)
+                (fragments.load)(self, (value, fragment), &name, &memory)
             }
             Op::FragmentMma(a, b, c) => {
                 let (a, b, c) = (self.value(*a), self.value(*b), self.value(*c));
-                match (fragments.multiply)(self, value, [&name, &a, &b, &c]) {
-                    Ok(text) => text,
-                    Err(error) => {
-                        self.error.get_or_insert(error);
-                        return;
-                    }
-                }
+                (fragments.multiply)(self, value, [&name, &a, &b, &c])
             }
             Op::Const(_)
             | Op::Scalar(_)
@@ -85,19 +81,29 @@ impl Writer<'_> {
                 return self.refuse(Some(value), "an instruction that gives no fragment", "validate the program first");
             }
         };
-        self.line(&text);
+        self.written(text);
+    }
+
+    /// A line, if there are words for it.
+    fn written(&mut self, line: Result<String, RenderError>) {
+        match line {
+            Ok(line) => self.line(&line),
+            Err(error) => _ = self.error.get_or_insert(error),
+        }
     }
 
     pub(super) fn fragment_store(&mut self, place: Place, index: Value, stride: Value, value: Value) {
-        let (crate::Type::Fragment(fragment), Some(fragments)) = (self.program.ty(value), &self.language.fragments) else { return };
+        let (crate::Type::Fragment(fragment), Some(fragments)) = (self.program.ty(value), &self.language.fragments) else {
+            return self.refuse(Some(value), "a fragment that is none", "validate the program first");
+        };
         if fragment.role != FragmentRole::C {
             self.refuse(Some(value), "a store of a factor's fragment", "store the sum's");
             return;
         }
         let memory = self.fragment_memory(place, index, stride, false);
         let name = self.value(value);
-        let text = (fragments.store)(self, fragment, &name, &memory);
-        self.line(&text);
+        let text = (fragments.store)(self, (value, fragment), &name, &memory);
+        self.written(text);
     }
 
     /// Whether a factor's fragment was loaded column by column, also where it went through arrays of the thread.

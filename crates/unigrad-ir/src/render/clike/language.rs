@@ -64,16 +64,22 @@ pub(in crate::render) struct PrefetchWords {
     pub(in crate::render) text: &'static str,
 }
 
+/// A statement about the fragment of a value, by its name, and the number to fill it with.
+type FillWords = fn(&mut Writer<'_>, (Value, Fragment), &str, &str) -> Result<String, RenderError>;
+
+/// A statement about the fragment of a value, by its name, and memory.
+type MoveWords = fn(&mut Writer<'_>, (Value, Fragment), &str, &FragmentMemory) -> Result<String, RenderError>;
+
 /// How matrix fragments are spelled.
 pub(in crate::render) struct Fragments {
     /// The name of the type; declares it at first use.
     pub(in crate::render) declare: fn(&mut Writer<'_>, Value, Fragment) -> Result<String, RenderError>,
-    /// A statement that fills the fragment `to`.
-    pub(in crate::render) fill: fn(&mut Writer<'_>, Fragment, &str, &str) -> String,
-    /// A statement that loads the fragment of a value.
-    pub(in crate::render) load: fn(&mut Writer<'_>, Fragment, &str, &FragmentMemory) -> String,
-    /// A statement that stores a fragment.
-    pub(in crate::render) store: fn(&mut Writer<'_>, Fragment, &str, &FragmentMemory) -> String,
+    /// A statement that fills the fragment of a value, by its name.
+    pub(in crate::render) fill: FillWords,
+    /// A statement that loads it.
+    pub(in crate::render) load: MoveWords,
+    /// A statement that stores it.
+    pub(in crate::render) store: MoveWords,
     /// A statement: the value, and the names of `d`, `a`, `b` and `c`.
     pub(in crate::render) multiply: fn(&mut Writer<'_>, Value, [&str; 4]) -> Result<String, RenderError>,
 }

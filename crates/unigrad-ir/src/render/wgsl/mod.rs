@@ -392,7 +392,11 @@ impl<'a> Writer<'a> {
     fn place_name(&self, place: Place) -> String {
         match place {
             Place::Param(i) => format!("b{i}"),
-            Place::Table(i, _) => format!("b{i}_{}", self.entry.unwrap_or(0)),
+            Place::Table(i, _) => match self.entry {
+                Some(entry) => format!("b{i}_{entry}"),
+                // A name that nothing declares: no compiler takes it.
+                None => format!("b{i}_of_no_entry"),
+            },
             Place::Shared(i) => format!("s{i}"),
             Place::Local(i) => format!("l{i}"),
         }

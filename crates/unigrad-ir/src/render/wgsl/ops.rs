@@ -76,6 +76,12 @@ impl Writer<'_> {
         self.error(None, format!("{op} of {dtype}"), "cast to a type that has the operation first: half types compute in f32")
     }
 
+    /// `(a + b)`, of operations that have a sign between their arguments.
+    fn infixed(&self, op: BinaryOp, dtype: DType, a: &str, b: &str) -> Result<String, RenderError> {
+        let sign = infix(op).ok_or_else(|| self.impossible(op.name(), dtype))?;
+        Ok(format!("({a} {sign} {b})"))
+    }
+
     fn needs_bits(&self, op: &str) -> RenderError {
         self.error(None, format!("{op} of f64 without 64-bit integers"), "cast to f32 for it, or use another device, such as the CPU")
     }
@@ -158,7 +164,7 @@ impl Writer<'_> {
                 Div => format!("({a} / {b})"),
                 Ne => format!("!({a} == {b})"),
                 Max | Min => format!("{op}_f64({a}, {b})"),
-                Add | Sub | Mul | Eq | Lt | Le | Gt | Ge => format!("({a} {} {b})", infix(op).unwrap_or_default()),
+                Add | Sub | Mul | Eq | Lt | Le | Gt | Ge => self.infixed(op, dtype, a, b)?,
                 And | Or | Xor | Shl | Shr => return Err(self.impossible(op.name(), dtype)),
                 IDiv | Rem | Pow | Atan2 if self.target.i64 => format!("{op}_f64({a}, {b})"),
                 IDiv | Rem | Pow | Atan2 => return Err(self.needs_bits(op.name())),
@@ -184,7 +190,7 @@ impl Writer<'_> {
                 let signed = rep(dtype) == Rep::I32;
                 let class = if signed { "i32" } else { "u32" };
                 match op {
-                    Add | Sub | Mul => wrap(dtype, &format!("({a} {} {b})", infix(op).unwrap_or_default())),
+                    Add | Sub | Mul => wrap(dtype, &self.infixed(op, dtype, a, b)?),
                     Max | Min => format!("{op}({a}, {b})"),
                     Div | IDiv => wrap(dtype, &format!("idiv_{class}({a}, {b})")),
                     Rem => format!("rem_{class}({a}, {b})"),
@@ -194,16 +200,14 @@ impl Writer<'_> {
                     Shl => wrap(dtype, &format!("shl_u32({a}, {b})")),
                     Shr if signed => format!("shr_i32({a}, bitcast<u32>({b}))"),
                     Shr => format!("shr_u32({a}, {b})"),
-                    Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor => format!("({a} {} {b})", infix(op).unwrap_or_default()),
+                    Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor => self.infixed(op, dtype, a, b)?,
                 }
             }
             Rep::I64 | Rep::U64 => {
                 let class = if dtype == DType::I64 { "i64" } else { "u64" };
                 match op {
-                    Add | Sub | Mul | Eq | Ne | Lt | Le | Gt | Ge if self.target.i64 => {
-                        format!("({a} {} {b})", infix(op).unwrap_or_default())
-                    }
-                    And | Or | Xor => format!("({a} {} {b})", infix(op).unwrap_or_default()),
+                    Add | Sub | Mul | Eq | Ne | Lt | Le | Gt | Ge if self.target.i64 => self.infixed(op, dtype, a, b)?,
+                    And | Or | Xor => self.infixed(op, dtype, a, b)?,
                     Add | Sub | Mul | Eq => format!("{op}_64({a}, {b})"),
                     Ne => format!("(!eq_64({a}, {b}))"),
                     Lt => format!("lt_{class}({a}, {b})"),

@@ -168,7 +168,10 @@ pub(super) unsafe fn interleave(src: *const u16, n: usize, steps: &[i64], mut ea
 /// # Safety
 /// As for `pack::rows`, with `dst` for half as many steps, rounded up.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-pub(super) unsafe fn pack_rows(p: &RowsArgs<'_, f32>) {
+pub(super) unsafe fn pack_rows(p: &RowsArgs<'_, f32>) -> bool {
+    if p.dtype != DType::BF16 {
+        return false;
+    }
     let src = p.src.cast::<u16>();
     for (i, steps) in p.steps.chunks(2 * ROWS).enumerate() {
         p.each_panel(i * ROWS, |lane, n, width, to| {
@@ -185,6 +188,7 @@ pub(super) unsafe fn pack_rows(p: &RowsArgs<'_, f32>) {
             }
         });
     }
+    true
 }
 
 /// A panel of two registers: two rows fill two registers with pairs.
@@ -274,7 +278,6 @@ pub(super) static TABLE: Kernels<f32> = Kernels {
     pack,
     pack_a: PackA::Same,
     pack_rows,
-    row_loads: &[DType::BF16],
     dot: avx512::single::dot,
     dot_loads: avx512::single::DOT_LOADS,
 };

@@ -12,7 +12,6 @@ use super::{Kernels, PackA, Shapes, TileArgs, avx512, pairs};
 use crate::simd::Tier;
 use std::arch::asm;
 use std::arch::x86_64::*;
-use unigrad_scalar::DType;
 
 /// Rows of a tile, and its columns of `f32` or of pairs.
 const SIDE: usize = 16;
@@ -256,15 +255,18 @@ unsafe fn pack_b(p: &PackArgs<'_, f32>) {
 /// # Safety
 /// As for `pack::rows`, with `dst` for half as many steps, rounded up to whole tiles.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn pack_rows(p: &RowsArgs<'_, f32>) {
+unsafe fn pack_rows(p: &RowsArgs<'_, f32>) -> bool {
     let n = p.steps.len().div_ceil(2);
     // SAFETY: the caller's.
-    unsafe { pairs::pack_rows(p) };
+    if !unsafe { pairs::pack_rows(p) } {
+        return false;
+    }
     let missing = n.next_multiple_of(PAIRS) - n;
     if missing > 0 {
         // SAFETY: the panel's last steps.
         p.each_panel(n, |_, _, width, to| unsafe { std::ptr::write_bytes(to, 0, missing * width) });
     }
+    true
 }
 
 const fn table(tile: unsafe fn(&TileArgs<f32>), shapes: Option<Shapes>) -> Kernels<f32> {
@@ -282,7 +284,6 @@ const fn table(tile: unsafe fn(&TileArgs<f32>), shapes: Option<Shapes>) -> Kerne
         pack: pack_b,
         pack_a: PackA::Own(pack_a),
         pack_rows,
-        row_loads: &[DType::BF16],
         dot: avx512::single::dot,
         dot_loads: avx512::single::DOT_LOADS,
     }

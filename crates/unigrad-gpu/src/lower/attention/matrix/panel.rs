@@ -57,7 +57,7 @@ impl Panel {
         Threads { thread, count: threads, target }: Threads<'_>,
     ) -> Panel {
         let Source { side, layout, feature } = source;
-        let dtype = b.program().place_type(shared.place).map_or(DType::F16, Type::dtype);
+        let dtype = b.place_dtype(shared.place);
         let v = run(layout, side.features, dtype, target);
         let slots = (positions * width / v).div_ceil(threads);
         let ty = if v == 1 { Type::Scalar(dtype) } else { Type::Vector(dtype, v as u8) };
@@ -91,7 +91,7 @@ impl Panel {
 
     /// Reads the positions from `first` on, of which those below `end` exist (`I32`).
     pub(super) fn fetch(&self, b: &mut Builder, first: Value, end: Value) {
-        let dtype = b.program().place_type(self.side.place).map_or(DType::F16, Type::dtype);
+        let dtype = b.place_dtype(self.side.place);
         let zero = b.constant(Literal::zero(dtype));
         let nothing = b.compose(&vec![zero; self.v as usize]);
         self.each(b, |b, slot, position, feature| {

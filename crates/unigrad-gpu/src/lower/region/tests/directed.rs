@@ -133,6 +133,18 @@ fn rows_columns_and_large_reductions() {
     }
 }
 
+/// What an instruction reads that no schedule brings: the program says so, and is refused.
+#[test]
+fn a_value_that_is_not_there_is_a_mistake() {
+    let mut make = Make::new(&[64], 1);
+    let sum = make.push(InstOp::Acc, DType::F32);
+    let out = make.arg(DType::F32, &[1], true);
+    make.push(InstOp::Store { arg: out, index: Make::index(&[1]), value: sum }, DType::F32);
+    let lowered = crate::lower::region::region(&make.0, &Target::interpreter()).unwrap();
+    let errors = unigrad_ir::validate(&lowered.steps[0].program, &Target::interpreter()).unwrap_err();
+    assert!(errors[0].cause.contains("instruction 0 reads the sum of a contraction, which is not there"), "{errors:?}");
+}
+
 #[test]
 fn softmax_keeps_its_exponentials() {
     for (rows, len) in [(3, 4096), (70, 100), (2, 33), (1, 200_000)] {

@@ -1,18 +1,15 @@
-//! That nothing a region stores is forgotten on the way to programs: a result that no program writes would be whatever the memory held.
+//! That nothing a kernel stores is forgotten on the way to programs: a result that no program writes would be whatever the memory held.
 //!
-//! In: a region and what it was lowered to. Out: an error if an argument that it writes is stored to by none of the programs.
+//! In: a kernel's arguments and what it was lowered to. Out: an error if an argument that it writes is stored to by none of the programs.
 //! Never: looks at where in the argument, or under which condition.
 
-use crate::lower::{Lowered, ProgramArg, Unsupported};
+use super::{Lowered, ProgramArg, Unsupported};
 use rustc_hash::FxHashSet;
 use unigrad_ir::{Op, Place, Program, Stmt};
-use unigrad_kernel::Region;
+use unigrad_kernel::Arg;
 
-/// Checks what a region was lowered to.
-pub(super) fn check(region: &Region, lowered: &Lowered) -> Result<(), Unsupported> {
-    if region.rows() == 0 {
-        return Ok(());
-    }
+/// Checks what a kernel of this name was lowered to.
+pub(super) fn check(name: &str, args: &[Arg], lowered: &Lowered) -> Result<(), Unsupported> {
     let mut written: FxHashSet<usize> = FxHashSet::default();
     for step in &lowered.steps {
         for param in stored(&step.program) {
@@ -23,11 +20,11 @@ pub(super) fn check(region: &Region, lowered: &Lowered) -> Result<(), Unsupporte
             }
         }
     }
-    let forgotten = region.args.iter().enumerate().find(|(at, arg)| arg.write && arg.len > 0 && !written.contains(at));
+    let forgotten = args.iter().enumerate().find(|(at, arg)| arg.write && arg.len > 0 && !written.contains(at));
     match forgotten {
         None => Ok(()),
         Some((at, _)) => Err(Unsupported {
-            cause: format!("region {}: no program writes its argument {at} (a mistake of the library)", region.name),
+            cause: format!("{name}: no program writes argument {at} (a mistake of the library)"),
             help: "report it with the lines that made the tensor".to_owned(),
         }),
     }
@@ -84,7 +81,7 @@ fn stored(program: &Program) -> FxHashSet<u32> {
 mod tests {
     use super::*;
     use unigrad_ir::Target;
-    use unigrad_kernel::{Arg, Index, Inst, InstOp, Value};
+    use unigrad_kernel::{Arg, Index, Inst, InstOp, Kernel, Region, Value};
     use unigrad_scalar::{DType, Literal};
 
     #[test]
@@ -101,8 +98,9 @@ mod tests {
                 Inst { op: InstOp::Store { arg: 0, index, value: Value(0) }, dtype: DType::F32 },
             ],
         };
-        let mut lowered = crate::lower::region::region(&region, &Target::interpreter()).unwrap();
+        let args = region.args.clone();
+        let mut lowered = crate::lower::lower(&Kernel::Region(region), &Target::interpreter()).unwrap();
         lowered.steps.iter_mut().for_each(|step| step.program.body.clear());
-        assert!(check(&region, &lowered).unwrap_err().cause.contains("no program writes its argument 0"));
+        assert!(check("fill", &args, &lowered).unwrap_err().cause.contains("no program writes argument 0"));
     }
 }
