@@ -3,6 +3,7 @@
 //! Each check gives a list of offences, one line each with its remedy; an empty list is a tidy workspace. They run as tests
 //! (`cargo test -p xtask`) and from `cargo xtask tidy`.
 
+mod extending;
 mod prose;
 
 use std::process::ExitCode;
@@ -79,6 +80,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("a word names one type", one_meaning),
     ("prose calls things by their names", prose::check),
     ("ARCHITECTURE.md maps what exists", map),
+    ("docs/extending.md lists every file that asks", extending::check),
 ];
 
 pub(crate) fn run() -> ExitCode {
@@ -554,6 +556,11 @@ mod tests {
     #[test]
     fn the_map_names_what_exists() {
         assert_tidy(map);
+    }
+
+    #[test]
+    fn lists_for_extending_are_whole() {
+        assert_tidy(extending::check);
     }
 
     #[test]
