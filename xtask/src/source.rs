@@ -65,6 +65,11 @@ fn read_package(package: &serde_json::Value) -> Option<Crate> {
 
 /// The Rust files under a folder, in order of their names.
 pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    files(folder, &["rs"])
+}
+
+/// The files under a folder whose names end so, in order of their names.
+pub(crate) fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -72,7 +77,7 @@ pub(crate) fn rust_files(folder: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path.extension().is_some_and(|own| extensions.iter().any(|extension| own == *extension)) {
                 files.push(path);
             }
         }
@@ -88,6 +93,8 @@ pub(crate) struct Line {
     pub(crate) code: String,
     /// Without comments; strings emptied.
     pub(crate) bare: String,
+    /// What is in strings, an escape as a space; a string ends with one.
+    pub(crate) text: String,
     /// The text of comments, doc comments too.
     pub(crate) comment: String,
     /// Inside an item under `#[cfg(test)]`.
@@ -162,12 +169,16 @@ fn split(source: &str) -> Vec<Line> {
             },
             State::Text { raw_hashes } => {
                 if c == '\\' && raw_hashes.is_none() {
+                    line.text.push(' ');
                     // Not over a line's end: `\` there continues the string on the next line.
                     width = if next == Some('\n') { 1 } else { 2.min(text.len() - at) };
                 } else if c == '"' && text[at + 1..].iter().take_while(|c| **c == '#').count() >= raw_hashes.unwrap_or(0) {
                     width = 1 + raw_hashes.unwrap_or(0);
                     state = State::Code;
                     line.bare.push('"');
+                    line.text.push(' ');
+                } else {
+                    line.text.push(c);
                 }
                 line.code.extend(&text[at..at + width]);
             }
@@ -266,6 +277,7 @@ mod tests {
         assert_eq!(lines[0].bare, "let a = \"\"; ");
         assert_eq!(lines[0].code, "let a = \"x // y\"; ");
         assert_eq!(lines[0].comment, "/ z");
+        assert_eq!([lines[0].text.as_str(), &lines[1].text, &lines[2].text], ["x // y ", "", "raw \" {  "]);
         assert_eq!(lines[1].bare, " b(' ', ' ', ' ', &'l d);");
         assert_eq!(lines[2].bare, "\"\"; e");
     }
@@ -274,6 +286,7 @@ mod tests {
     fn strings_over_several_lines_stay_strings() {
         let lines = lines("a(\"one \\\n two { \\\" \\\\\"); b");
         assert_eq!((lines[0].bare.as_str(), lines[1].bare.as_str()), ("a(\"", "\"); b"));
+        assert_eq!((lines[0].text.as_str(), lines[1].text.as_str()), ("one  ", " two {     "));
     }
 
     #[test]

@@ -3,6 +3,9 @@
 //! Each check gives a list of offences, one line each with its remedy; an empty list is a tidy workspace. They run as tests
 //! (`cargo test -p xtask`) and from `cargo xtask tidy`.
 
+mod extending;
+mod prose;
+
 use std::process::ExitCode;
 
 use crate::source::{self, Crate, Line};
@@ -75,8 +78,9 @@ const CHECKS: &[(&str, Check)] = &[
     ("every file says what it is for", headers),
     ("every layer and loss has an example", examples),
     ("a word names one type", one_meaning),
-    ("prose calls things by their names", prose),
+    ("prose calls things by their names", prose::check),
     ("ARCHITECTURE.md maps what exists", map),
+    ("docs/extending.md lists every file that asks", extending::check),
 ];
 
 pub(crate) fn run() -> ExitCode {
@@ -333,35 +337,15 @@ fn several(word: &str, files: &[(String, String)]) -> Option<String> {
     (places.len() > 1).then(|| format!("`{word}` is defined in {}: give all but one the name of what they are", places.join(", ")))
 }
 
-/// Pronouns for people. A thing is named, or is `that`, `which`, `nothing`.
-const OF_PEOPLE: &[&str] = &["who", "whom", "whoever", "nobody", "somebody", "anybody", "everybody"];
-
-/// Documentation and comments of sources, and the pages.
-fn prose() -> Verdict {
-    let mut offences = Vec::new();
-    for (path, text) in source_files()? {
-        let lines = source::lines(&text).into_iter().enumerate();
-        let wrong = lines.filter_map(|(number, line)| Some((number, of_people(&line.comment)?)));
-        offences
-            .extend(wrong.map(|(number, word)| format!("{path}:{}: \"{word}\" in a comment: name the thing or the person", number + 1)));
-    }
-    Ok(offences)
-}
-
-fn of_people(comment: &str) -> Option<&'static str> {
-    let comment = comment.to_lowercase();
-    let words: Vec<&str> = comment.split(|c: char| !c.is_alphanumeric()).collect();
-    OF_PEOPLE.iter().copied().find(|word| words.contains(word))
-}
-
 fn map() -> Verdict {
     let root = source::root();
     let page = std::fs::read_to_string(root.join("ARCHITECTURE.md")).map_err(|error| format!("ARCHITECTURE.md: {error}"))?;
     let crates = source::crates()?;
-    let mut folders: Vec<String> = crates.into_iter().map(|of| of.folder).collect();
+    let mut folders: Vec<String> = crates.iter().map(|of| of.folder.clone()).collect();
     let tops = ["scripts", "assets", "goldens", "examples", "docs", ".ci"];
     folders.extend(tops.iter().filter(|top| root.join(top).is_dir()).map(|top| (*top).to_owned()));
     let mut offences = map_offences(&page, &folders);
+    offences.extend(knows_offences(&page, &crates));
     for path in paths_named(&page) {
         if !root.join(path).exists() {
             offences.push(format!("ARCHITECTURE.md names `{path}`, which does not exist"));
@@ -399,6 +383,48 @@ fn map_offences(page: &str, folders: &[String]) -> Vec<String> {
     let named = paths_named(page);
     let is_named = |folder: &String| named.iter().any(|path| path.trim_end_matches('/') == folder);
     folders.iter().filter(|folder| !is_named(folder)).map(|folder| format!("ARCHITECTURE.md does not name `{folder}`")).collect()
+}
+
+/// How the page's table calls a crate.
+fn on_page(name: &str) -> &str {
+    if name == "unigrad" { "facade" } else { name.strip_prefix("unigrad-").unwrap_or(name) }
+}
+
+/// The last column of the page's table against [`ROOMS`]. A driver's are the crates that it uses, without those below others of them.
+fn knows_offences(page: &str, crates: &[Crate]) -> Vec<String> {
+    let mut offences = Vec::new();
+    for of in crates {
+        let uses: Vec<&str> = of.uses.iter().map(String::as_str).collect();
+        let highest = || uses.iter().copied().filter(|used| !uses.iter().any(|other| other != used && reaches(&[other], used))).collect();
+        let room = ROOMS.iter().find(|(name, _)| *name == of.name).map(|(_, knows)| knows.to_vec());
+        let mut knows: Vec<&str> = room.unwrap_or_else(highest).into_iter().map(on_page).collect();
+        knows.sort_unstable();
+        knows.dedup(); // One that is declared for several systems.
+        match known_on_page(page, &of.name) {
+            None => offences.push(format!("ARCHITECTURE.md has no row for the crate `{}` in its map", of.name)),
+            Some(said) if said != knows => offences.push(format!(
+                "ARCHITECTURE.md: `{}` knows {} there, and {} in fact: change the page, or ROOMS (xtask/src/tidy.rs)",
+                of.name,
+                listed(&said),
+                listed(&knows)
+            )),
+            Some(_) => {}
+        }
+    }
+    offences
+}
+
+fn listed(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// What a crate knows by its row of the table, in order of names.
+fn known_on_page<'a>(page: &'a str, name: &str) -> Option<Vec<&'a str>> {
+    let rows = page.lines().map(|line| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    let row = rows.into_iter().find(|row| row.len() == 4 && row[1].trim_matches('`') == name && row[1].starts_with('`'))?;
+    let mut knows: Vec<&str> = row[3].split(',').map(str::trim).filter(|known| *known != "–").collect();
+    knows.sort_unstable();
+    Some(knows)
 }
 
 /// What stands in backticks and is a path from the root: it begins with one of the folders there.
@@ -524,15 +550,43 @@ mod tests {
 
     #[test]
     fn prose_calls_things_by_their_names() {
-        assert_tidy(prose);
-        assert_eq!(of_people("// A failure has nobody to go to."), Some("nobody"));
-        assert_eq!(of_people("// Whose whole is known, whoever asks"), Some("whoever"));
-        assert_eq!(of_people("// The whole, whose parts"), None);
+        assert_tidy(prose::check);
     }
 
     #[test]
     fn the_map_names_what_exists() {
         assert_tidy(map);
+    }
+
+    #[test]
+    fn lists_for_extending_are_whole() {
+        assert_tidy(extending::check);
+    }
+
+    #[test]
+    fn what_crates_know_is_on_the_map() {
+        let of = |name: &str, uses: &[&str]| Crate {
+            name: name.to_owned(),
+            folder: String::new(),
+            uses: uses.iter().map(|used| (*used).to_owned()).collect(),
+            features: Vec::new(),
+        };
+        let crates = [
+            of("unigrad-plan", &[]),
+            of("unigrad-derive", &[]),
+            of("unigrad", &[]),
+            of("unigrad-new", &["unigrad-gpu", "unigrad-ir", "unigrad-scalar", "unigrad-nvml"]),
+        ];
+        let page = "| `a` | `unigrad-plan` | plans | kernel, graph |\n| `b` | `unigrad-derive` | macros | – |\n\
+                    | `c` | `unigrad` | all | bench, drivers, train |\n| `d` | `unigrad-new` | a driver | gpu, nvml |\n";
+        assert_eq!(knows_offences(page, &crates), [""; 0]);
+        let page = page.replace("kernel, graph", "kernel").replace("gpu, nvml", "gpu, ir, nvml").replace("| – |", "| scalar |");
+        let offences = knows_offences(&page, &crates);
+        assert_eq!(offences.len(), 3, "{offences:?}");
+        assert!(offences[0].contains("`unigrad-plan` knows kernel there, and graph, kernel in fact"), "{offences:?}");
+        assert!(offences[1].contains("`unigrad-derive` knows scalar there, and none in fact"), "{offences:?}");
+        assert!(offences[2].contains("`unigrad-new` knows gpu, ir, nvml there, and gpu, nvml in fact"), "{offences:?}");
+        assert_eq!(knows_offences("", &crates[..1]), ["ARCHITECTURE.md has no row for the crate `unigrad-plan` in its map"]);
     }
 
     #[test]

@@ -227,7 +227,7 @@ impl<D: Dataset + 'static, C: Collate<D::Item> + 'static> Recipe for Making<D, C
         for part in parts {
             match (part, self.collate.of_stacked()) {
                 (Part::Stacked(stacked), Some(of_stacked)) => return of_stacked(stacked, &indices),
-                (Part::Stacked(_), None) => return Err(Error::Internal("a batch as one for who wants its items".into())),
+                (Part::Stacked(_), None) => return Err(Error::Internal("a batch as one where its items are wanted".into())),
                 (Part::Items(more), _) if items.is_empty() => items = more,
                 (Part::Items(more), _) => items.extend(more),
             }

@@ -68,5 +68,5 @@ fn a_device_that_blocks_a_thread_of_its_own() {
     assert_eq!(block_on(buffer.to_vec_async()).unwrap(), [7; 100]);
     assert!(block_on(device.allocate(0).unwrap().to_vec_async()).unwrap().is_empty());
     assert!(block_on(Device::open_async("null:x")).is_err());
-    assert!(block_on(Device::open_async("nobody")).is_err());
+    assert!(block_on(Device::open_async("nothing")).is_err());
 }

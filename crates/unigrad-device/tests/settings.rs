@@ -80,7 +80,7 @@ fn devices_have_several_names() {
     assert_eq!(open("auto").unwrap(), Device::best().unwrap().name());
     assert_eq!(open("auto").unwrap(), "fast:0");
     apply(Config { device: Some("processor".to_owned()), ..Config::default() });
-    assert_eq!(open("auto").unwrap(), "processor:0", "it is what nobody's choice gives");
+    assert_eq!(open("auto").unwrap(), "processor:0", "the setting says so, and a call names none");
     apply(Config { device: Some(" Auto".to_owned()), ..Config::default() });
     assert_eq!(Device::best().unwrap().name(), "fast:0");
     apply(Config { device: Some("swift".to_owned()), ..Config::default() });

@@ -59,7 +59,7 @@ mod tests {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     fn nothing_is_opened_where_there_is_no_llvm() {
         assert!(!has_shared_llvm());
-        open_apart(|| panic!("nobody asks for drivers"));
+        open_apart(|| panic!("nothing asks for drivers"));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) struct Built {
     pub(crate) replaced: Vec<Option<u32>>,
     /// What has to hold for the plan to run.
     pub(crate) checks: Vec<ScalarCheck>,
-    /// The permutes that end convolutions with their channels last, for [`crate::sink`].
+    /// The permutes that end convolutions with their channels last, for [`crate::permutes`].
     pub(crate) turns: FxHashSet<Id>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: convolutions as they are recorded, on values `[batch, channels, spatial..]`. Out: the same values, as permutes of what is computed with its
 //! channels last: rows of a product are positions of all images, sums run over taps and, innermost, channels, so that both operands are read in runs of
-//! neighbours. [`crate::sink`] moves the permutes on, and where a producer's meets a reader's both are gone.
+//! neighbours. [`crate::permutes`] moves the permutes on, and where a producer's meets a reader's both are gone.
 //!
 //! The rules. A capture's convolutions go this way if more than half of their work has channels that are multiples of [`RUN`] in each group on both
 //! sides ([`are_last`]); then all do. Channels of an only group that are none are filled up with zeros, for runs: a network's first layer has 3. With one

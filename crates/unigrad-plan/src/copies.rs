@@ -5,7 +5,7 @@
 //! Always: what has another reader, or is wanted itself, stays where it is, and its copy too; so does what could be written by shorter
 //! runs only, and all of a concatenation of which one stays: its memory would be taken sooner, beside what stays.
 //!
-//! [`crate::inside`] has those that lie in one piece in the concatenation, whatever else reads them.
+//! [`crate::in_concatenation`] has those that lie in one piece in the concatenation, whatever else reads them.
 
 use crate::group::{reads, writes};
 use crate::ir::Id;

@@ -3,13 +3,13 @@
 //! In: launches in order, with what each reads and writes; which inputs may be overwritten. Out: a place for every buffer, and the
 //! arena's size.
 //! Always: buffers alive at the same launch never overlap, but for an output that takes the place of an input that dies there and is
-//! read at the very index that is written, and parts that lie in what they are copied to ([`crate::inside`]); what the user holds is never in the arena.
+//! read at the very index that is written, and parts that lie in what they are copied to ([`crate::in_concatenation`]); what the user holds is never in the arena.
 //! Never: talks to a device, reads tensor contents, or depends on hash order (plans must diff).
 //! Checked by an oracle (`testing::memory`) on every plan that the op table and the fuzzer make. Not checked: gaps between plans.
 
 use crate::arena::Arena;
 use crate::group::writes;
-use crate::inside::Inside;
+use crate::in_concatenation::Inside;
 use crate::ir::{Id, Ir, IrOp};
 use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -9,7 +9,7 @@ use crate::limit::{Placed, laid_out};
 use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
-use crate::sink::{self, Sunk};
+use crate::permutes::{self, Sunk};
 use crate::{bases, build, copies, fuse, group, in_place, join, lower, physical, relayout, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -128,7 +128,7 @@ pub(crate) struct Unplaced {
 
 pub(crate) fn unplaced(capture: &Capture, options: Options) -> Result<Unplaced, String> {
     let Built { ir, mut outputs, replaced, checks, turns } = build::build(capture, options)?;
-    let Sunk { ir, results, turned_back } = sink::rewrite(ir, &mut outputs, &turns);
+    let Sunk { ir, results, turned_back } = permutes::rewrite(ir, &mut outputs, &turns);
     // Unless it is asked for whatever it costs.
     if turned_back > results / 2 && options.channels != Channels::Last {
         return unplaced(capture, Options { channels: Channels::First, ..options });

@@ -1,4 +1,4 @@
-//! The vocabulary every room shares: element types, literals, the scalar operations with their meaning, and places in a source.
+//! The vocabulary every room shares: element types, literals, the scalar operations with their meaning, and origins in a source.
 //!
 //! In: nothing. Out: [`DType`], [`Format`], [`Literal`], [`UnaryOp`], [`BinaryOp`], [`ReduceOp`] and friends, [`Origin`], settings of ops.
 //! Always: an operation's meaning is stated once, by its `eval` on `f64` or on integers.

@@ -14,7 +14,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// A place in a source file: of Rust, of Python, of a graph that was imported, of a configuration.
+/// Where in a source file something was asked for: in one of Rust, of Python, of a graph that was imported, of a configuration.
 ///
 /// ```
 /// use unigrad_scalar::Origin;
@@ -67,7 +67,7 @@ impl Origin {
         }
     }
 
-    /// A place in a file of any language. Lines and columns count from 1; what is not known is 0.
+    /// The origin at a line of a file of any language. Lines and columns count from 1; what is not known is 0.
     pub fn new(file: &str, line: u32, column: u32, function: Option<&str>) -> Origin {
         static ALL: Mutex<Option<HashSet<&'static Interned>>> = Mutex::new(None);
         let wanted = Interned { file: file.into(), line, column, function: function.map(Into::into) };

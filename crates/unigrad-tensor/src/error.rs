@@ -1,4 +1,4 @@
-//! What can go wrong, in one type for tensors, layers, devices and data: each error names the cause, the place (line, file, parameter, step) and
+//! What can go wrong, in one type for tensors, layers, devices and data: each error names the cause, the origin (line, file, parameter, step) and
 //! the remedy.
 //!
 //! In: an op that cannot be built, a device that fails, a file that is not what it should be. Out: an [`Error`], with an [`ErrorKind`] to match on.

@@ -115,7 +115,7 @@ fn what_is_differentiated_is_not_assigned() {
     assert_eq!(kept.to_vec::<f32>().unwrap(), [0.0, 0.0]);
     assigns(&|x| x.detach() * 2.0).unwrap();
     assert_eq!(kept.to_vec::<f32>().unwrap(), [2.0, 4.0]);
-    // What does not depend on it is nobody's business, nor is anything after the function.
+    // What does not depend on it may be assigned, and anything may after the function.
     assigns(&|_| x.ones_like()).unwrap();
     kept.assign(&(&x * 3.0)).unwrap();
     assert_eq!(kept.to_vec::<f32>().unwrap(), [3.0, 6.0]);

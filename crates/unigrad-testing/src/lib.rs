@@ -15,7 +15,7 @@ pub mod fuzz;
 pub mod oracle;
 mod processes;
 pub mod run;
-pub mod share;
+pub mod selection;
 pub mod snapshot;
 mod values;
 pub mod watch;

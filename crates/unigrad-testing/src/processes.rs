@@ -14,7 +14,7 @@ pub fn on_slow_devices(test: &str) -> bool {
 
 /// As [`on_slow_devices`], of ops that are composed of others.
 pub fn few_on_slow_devices(test: &str) -> bool {
-    each_slow_device(test, &[(crate::share::SHARE, crate::share::FEW)])
+    each_slow_device(test, &[(crate::selection::SHARE, crate::selection::FEW)])
 }
 
 fn each_slow_device(test: &str, settings: &[(&str, &str)]) -> bool {
@@ -44,7 +44,7 @@ pub fn on_lower_tiers(test: &str) -> bool {
     };
     let mut all = true;
     for tier in lower {
-        let settings = [("UNIGRAD_CPU_TIER", *tier), (crate::share::SHARE, "some"), ("UNIGRAD_FUZZ", GRAPHS)];
+        let settings = [("UNIGRAD_CPU_TIER", *tier), (crate::selection::SHARE, "some"), ("UNIGRAD_FUZZ", GRAPHS)];
         if let Err(why) = on_device(test, "cpu:0", &settings) {
             println!("FAIL {test} on the CPU's tier {tier}: {why}");
             all = false;

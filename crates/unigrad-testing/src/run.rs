@@ -8,7 +8,7 @@ use crate::{
     cases::{Array, Case, weight},
     compare::{Tolerance, close},
     oracle,
-    share::Share,
+    selection::Share,
     values::each_index,
 };
 use rustc_hash::FxHashSet;

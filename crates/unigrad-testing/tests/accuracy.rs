@@ -5,7 +5,7 @@ use unigrad_tensor::{DType, Device};
 use unigrad_testing::{
     accuracy::{self, Findings},
     fast_devices, on_slow_devices,
-    share::full,
+    selection::full,
     without_f64,
 };
 

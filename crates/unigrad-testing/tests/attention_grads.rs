@@ -7,7 +7,7 @@ use unigrad::prelude::*;
 use unigrad_kernel::Limits;
 use unigrad_plan::{Capture, Options, Plan, plan};
 use unigrad_tensor::grad;
-use unigrad_testing::{Values, compare, oracle, run::values_of, share::compiles_slowly};
+use unigrad_testing::{Values, compare, oracle, run::values_of, selection::compiles_slowly};
 
 fn numbers(shape: &[usize], seed: usize, dtype: DType, device: &Device) -> Tensor {
     let n: usize = shape.iter().product();

@@ -122,7 +122,7 @@ fn convolutions_give_the_same_either_way() {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     watch::plans();
     let fast = fast_devices();
-    for device in unigrad_testing::share::without_slowest(devices()) {
+    for device in unigrad_testing::selection::without_slowest(devices()) {
         // A sample where each kernel takes long to make.
         let step = if fast.contains(&device) { 1 } else { 9 };
         for (i, case) in cases().into_iter().enumerate().step_by(step) {

@@ -12,7 +12,7 @@ use unigrad_device::{Config, Products};
 use unigrad_interpreter::products;
 use unigrad_plan::testing::{CHUNKS, GRAIN};
 use unigrad_tensor::{CrossEntropyOptions, Reduction, autocast, eval, grad};
-use unigrad_testing::share::compiles_slowly;
+use unigrad_testing::selection::compiles_slowly;
 
 const WIDTH: usize = 6;
 /// More than four times as many, and odd.
@@ -177,7 +177,7 @@ fn chunks_give_what_all_rows_give() {
     // Too few for two chunks, the fewest of two, and around those of most.
     let odd =
         [GRAIN, GRAIN + 1, 2 * GRAIN - 1, 2 * GRAIN, 3 * GRAIN + 5, most * GRAIN - 1, most * GRAIN, most * GRAIN + 1, 2 * most * GRAIN + 7];
-    for device in unigrad_testing::share::without_slowest(unigrad_testing::devices()) {
+    for device in unigrad_testing::selection::without_slowest(unigrad_testing::devices()) {
         let is_slow = compiles_slowly(&device);
         let rows = if device.info().software { &odd[5..6] } else { &odd[..] };
         for (i, (name, case)) in CASES.iter().enumerate().filter(|(i, _)| !is_slow || i % 4 == 0) {

@@ -3,7 +3,7 @@
 //! Runs beside other programs: its seconds are printed.
 
 use unigrad_tensor::{DType, Tensor, registry};
-use unigrad_testing::{Values, cases, derivatives, fast_devices, fuzz, on_slow_devices, oracle, share::Share, without_f64};
+use unigrad_testing::{Values, cases, derivatives, fast_devices, fuzz, on_slow_devices, oracle, selection::Share, without_f64};
 
 fn check(test: &str, golden: &str) {
     let wanted = std::env::var("UNIGRAD_OP").ok();

@@ -2,7 +2,7 @@
 
 use unigrad_scalar::{BinaryOp, Literal};
 use unigrad_tensor::{DType, Device, Tensor};
-use unigrad_testing::{Values, fast_devices, on_slow_devices, run::values_of, share::Share, without_f64};
+use unigrad_testing::{Values, fast_devices, on_slow_devices, run::values_of, selection::Share, without_f64};
 
 /// A function: its name, itself, the truth, and how many units in the last place of `f32` it may be off, and of `f64`.
 type Row = (&'static str, fn(&Tensor) -> Tensor, fn(f64) -> f64, f64, f64);

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 use unigrad_tensor::Device;
-use unigrad_testing::{fast_devices, fuzz, on_lower_tiers, on_slow_devices, share::Share, watch, without_f64};
+use unigrad_testing::{fast_devices, fuzz, on_lower_tiers, on_slow_devices, selection::Share, watch, without_f64};
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()

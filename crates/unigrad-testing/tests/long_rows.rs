@@ -3,7 +3,7 @@
 
 use unigrad::prelude::*;
 use unigrad_tensor::{CrossEntropyOptions, grad_with};
-use unigrad_testing::{devices, share::compiles_slowly};
+use unigrad_testing::{devices, selection::compiles_slowly};
 
 /// Rows and their length: around what 64 or 32 registers of 256 to 1024 threads hold, beyond 16 to 64 kB of shared memory, split in launches.
 const SIZES: [(usize, usize); 7] = [(3, 1), (5, 4097), (3, 12_288), (3, 16_385), (3, 33_000), (3, 43_689), (2, 70_000)];

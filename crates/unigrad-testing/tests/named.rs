@@ -1,6 +1,6 @@
 //! The op table with named axes: whatever has a name, and whatever lies in the padding behind it, values and gradients stay what they are.
 
-use unigrad_testing::{cases, fast_devices, fuzz, run, share::Share};
+use unigrad_testing::{cases, fast_devices, fuzz, run, selection::Share};
 
 macro_rules! families {
     ($($family:ident),*) => { $(

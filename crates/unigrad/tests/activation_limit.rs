@@ -10,7 +10,7 @@ use unigrad::nn::{AdamW, BatchNorm, Conv2d, Dropout, Layer, LayerNorm, Linear, L
 use unigrad::prelude::*;
 use unigrad::replay;
 use unigrad_tensor::{ConvOptions, autocast, eval, grad};
-use unigrad_testing::share::compiles_slowly;
+use unigrad_testing::selection::compiles_slowly;
 
 /// The generator is the process's, and so are counts of launches.
 fn alone() -> MutexGuard<'static, ()> {
@@ -209,7 +209,7 @@ fn everything_has_the_same_bits() {
     let _alone = alone();
     // From a limit that nothing can stay within up to one that few plans pass; some of them where kernels are interpreted.
     let limits = [1u64, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18, 1 << 20];
-    for device in unigrad_testing::share::without_slowest(unigrad_testing::devices()) {
+    for device in unigrad_testing::selection::without_slowest(unigrad_testing::devices()) {
         let limits = if device.info().software { &limits[3..5] } else { &limits[..] };
         // Where each kernel takes a compiler long, steps of a GPT, dropout, convolutions and replayed steps.
         let (limits, step) = if compiles_slowly(&device) { (&limits[..1], 3) } else { (limits, 1) };

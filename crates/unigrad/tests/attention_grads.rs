@@ -5,7 +5,7 @@ mod attention_case;
 
 use attention_case::{Case, check, devices, in_pages, numbers};
 use unigrad::prelude::*;
-use unigrad_testing::share::compiles_slowly;
+use unigrad_testing::selection::compiles_slowly;
 
 /// Edge of a block of threads (`Shape` in `unigrad-gpu/src/lower/attention/tile.rs`): with more rows than this, a thread has several.
 const EDGE: usize = 16;
@@ -56,7 +56,7 @@ fn cases() -> Vec<Case> {
 #[test]
 fn gradients_are_the_oracles_at_the_edges_of_blocks() {
     let mut wrong = Vec::new();
-    for device in unigrad_testing::share::without_slowest(devices()) {
+    for device in unigrad_testing::selection::without_slowest(devices()) {
         let lacking = unigrad_testing::without_f64(&device);
         if lacking.is_some() {
             println!("{device}: not run in f64, which it lacks");

@@ -512,7 +512,7 @@ fn layers_are_pytorchs_on_gpus() {
                 continue;
             }
         };
-        let is_slow = unigrad_testing::share::compiles_slowly(&device);
+        let is_slow = unigrad_testing::selection::compiles_slowly(&device);
         let wanted: Vec<&Value> = cases.iter().filter(|case| !is_slow || is_in(&IN_SHARE, case)).collect();
         let (_, failures) = compare(&wanted, place, DType::F32, DType::F32, 1e-4);
         assert_eq!(failures, 0, "see the FAIL lines above");

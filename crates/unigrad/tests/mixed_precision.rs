@@ -117,7 +117,7 @@ fn a_step_in_8_bit_floats_waits_for_nothing() {
 /// On a device whose kernels a compiler makes; where `UNIGRAD_TEST_FULL` asks for it.
 #[test]
 fn the_curve_is_that_of_f32_on_opencl() {
-    let full = unigrad_testing::share::full();
+    let full = unigrad_testing::selection::full();
     let device = match Device::open("opencl") {
         Ok(device) if full => device,
         Ok(_) => return println!("SKIPPED: loss curves on OpenCL: set UNIGRAD_TEST_FULL=1"),

@@ -12,7 +12,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn devices() -> Vec<Device> {
-    unigrad_testing::share::without_slowest(unigrad_testing::devices())
+    unigrad_testing::selection::without_slowest(unigrad_testing::devices())
         .into_iter()
         .filter(|device| !device.name().starts_with("null"))
         .collect()
@@ -170,7 +170,7 @@ fn every_sequence_of_a_batch_is_as_alone() {
             }
             // Few queries, a window, many queries, a bias.
             let options = [(1, true, None, false), (5, true, Some(3), false), (20, false, None, false), (3, true, None, true)];
-            let few = if unigrad_testing::share::compiles_slowly(&device) { 2 } else { cases.len() };
+            let few = if unigrad_testing::selection::compiles_slowly(&device) { 2 } else { cases.len() };
             for (queries, causal, window, biased) in options.into_iter().skip(cases.start).take(few.min(cases.len())) {
                 let sizes = Sizes { heads: 4, groups: 2, queries, features: 16, values: 8, page: 4, pages: 3 };
                 // Of what size a bias is, the check knows.

@@ -74,7 +74,7 @@ fn big_copies_run_beside_work_and_come_in_time() -> Result<()> {
 }
 
 #[test]
-fn an_error_in_a_stream_reaches_whoever_reads_what_depends_on_it() -> Result<()> {
+fn an_error_in_a_stream_reaches_each_read_of_what_depends_on_it() -> Result<()> {
     for device in devices() {
         let table = Tensor::arange(0.0, 10.0, 1.0, DType::F32, &device).realize()?;
         let side = device.stream()?;

@@ -216,7 +216,7 @@ fn train_gpt(device: Device, context: usize, order: &[usize]) -> Result<()> {
 #[test]
 fn sequences_of_any_length_train_a_gpt() -> Result<()> {
     let _alone = alone();
-    let full = unigrad_testing::share::full();
+    let full = unigrad_testing::selection::full();
     for device in devices() {
         if full || device.to_string().contains("cpu") {
             train_gpt(device, CONTEXT, &lengths(CONTEXT, if full { 8 } else { 3 }))?;

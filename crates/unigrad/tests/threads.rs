@@ -154,7 +154,7 @@ fn root(x: &Tensor) -> Tensor {
 }
 
 #[test]
-fn who_shares_what_is_being_computed_waits_and_nobody_else() {
+fn a_thread_that_shares_what_is_being_computed_waits_and_no_other_one() {
     let _alone = alone();
     let (devices, faults) = watched("cpu-sharing", unigrad_cpu::CpuDriver, 1);
     let device = devices[0];
@@ -200,7 +200,7 @@ fn who_shares_what_is_being_computed_waits_and_nobody_else() {
 }
 
 #[test]
-fn a_compiler_at_work_keeps_nobody_waiting_and_compiles_once_for_all() {
+fn a_compiler_at_work_keeps_no_thread_waiting_and_compiles_once_for_all() {
     let _alone = alone();
     let (devices, faults) = watched("cpu-compiling", unigrad_cpu::CpuDriver, 1);
     let device = devices[0];
@@ -415,7 +415,7 @@ fn readers_of_an_assigned_tensor_see_one_of_its_values_and_never_an_older_one_af
 }
 
 #[test]
-fn copies_between_devices_are_made_once_whoever_asks() {
+fn copies_between_devices_are_made_once_whichever_thread_asks() {
     let _alone = alone();
     let (devices, _faults) = watched("cpu-copies", unigrad_cpu::CpuDriver, 1);
     let (from, to) = (Device::open("cpu").unwrap(), devices[0]);

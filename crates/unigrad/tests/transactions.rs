@@ -234,7 +234,7 @@ fn an_index_out_of_range_changes_nothing() -> Result<()> {
 }
 
 #[test]
-fn a_bad_step_that_nobody_waits_for_changes_nothing() -> Result<()> {
+fn a_bad_step_that_nothing_waits_for_changes_nothing() -> Result<()> {
     let _alone = alone();
     for device in devices() {
         let mut reference = Run::new(device, Way::Minimize)?;

@@ -127,7 +127,7 @@ mod tests {
             ("rusticl", "AMD"),
             ("ARM Platform", "ARM"),
             ("Something", "QUALCOMM"),
-            ("Something", "Somebody"),
+            ("Something", "Another"),
         ]
         .map(|(platform, vendor)| Vendor::of(platform, vendor).name);
         assert_eq!(found, ["PoCL", "NVIDIA", "AMD", "Intel", "Mesa", "Arm", "Qualcomm", "OpenCL"]);

@@ -127,7 +127,7 @@ fn elements(html: &str) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_page_shows_every_row_and_is_nobodys_program() {
+fn a_page_shows_every_row_and_runs_no_program() {
     let table = a_table();
     let html = page(&table);
     let seen = elements(&html);

@@ -23,7 +23,7 @@ class _Schedule:
         return list(self._last_lr)
 
     def _rates(self):
-        """The rates that the groups have, whoever has set them."""
+        """The rates that the groups have, whatever has set them."""
         return [float(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self):
