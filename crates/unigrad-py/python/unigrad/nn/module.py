@@ -25,7 +25,7 @@ class _Keys(_IncompatibleKeys):
         return "<All keys matched successfully>" if not self.missing_keys and not self.unexpected_keys else super().__repr__()
 
 
-def called(hooks):
+def _called(hooks):
     """The hooks to call now. A copy, which also other threads' hooks that come meanwhile leave alone: without a lock of the interpreter a list of an
     ``OrderedDict`` may meet them half way."""
     return hooks.copy().values()
@@ -283,7 +283,7 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not self._forward_hooks and not self._forward_pre_hooks and self._more_hooks is None:
             return self.forward(*args, **kwargs)
-        for hook, with_kwargs in called(self._forward_pre_hooks):
+        for hook, with_kwargs in _called(self._forward_pre_hooks):
             given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
             if given is not None and with_kwargs:
                 args, kwargs = given
@@ -293,7 +293,7 @@ class Module:
         if watched is not None:
             args = watched.arrive(args)
         result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in called(self._forward_hooks):
+        for hook, with_kwargs in _called(self._forward_hooks):
             given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             result = result if given is None else given
         return result if watched is None else watched.leave(result)
@@ -308,7 +308,7 @@ class Module:
 
     def _hooks(self, kind):
         """Those of a rarer kind, in order."""
-        return () if self._more_hooks is None else [hook for hook, _ in called(self._more_hooks.get(kind, {}))]
+        return () if self._more_hooks is None else [hook for hook, _ in _called(self._more_hooks.get(kind, {}))]
 
     def _rare_hook(self, kind, hook, prepend=False):
         # Of two threads both have the same one.
