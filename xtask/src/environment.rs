@@ -4,6 +4,7 @@
 //! Never: fails because Python or a package cannot be had: that is a task skipped, with the reason.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::{Command, ExitCode, Stdio},
 };
@@ -39,10 +40,31 @@ pub(crate) fn with(folder: &Path, packages: &[&str]) -> Result<PathBuf, End> {
             .into_iter()
             .find(|name| said(Command::new(name).args(["-c", question])).as_deref() == Some("True"))
             .ok_or_else(|| End::Skipped("there is no Python 3.11 or newer on the path".to_owned()))?;
-        if said(Command::new(name).args(["-m", "venv"]).arg(folder)).is_none() {
-            return Err(End::Skipped(format!("`{name} -m venv` makes no environment (Debian: apt-get install python3-venv)")));
+        made(Path::new(name), folder)?;
+    }
+    install(python, packages)
+}
+
+/// As [`with`], by this Python, anew.
+pub(crate) fn by(program: &Path, folder: &Path, packages: &[&str]) -> Result<PathBuf, End> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(|error| End::Failed(format!("{}: {error}", folder.display())))?;
+    }
+    made(program, folder)?;
+    install(folder.join("bin/python"), packages)
+}
+
+fn made(program: &Path, folder: &Path) -> Result<(), End> {
+    match said(Command::new(program).args(["-m", "venv"]).arg(folder)) {
+        Some(_) => Ok(()),
+        None => {
+            let why = format!("`{} -m venv` makes no environment (Debian: apt-get install python3-venv)", program.display());
+            Err(End::Skipped(why))
         }
     }
+}
+
+fn install(python: PathBuf, packages: &[&str]) -> Result<PathBuf, End> {
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
     match said(Command::new(&python).args(install).args(packages)) {
         Some(_) => Ok(python),

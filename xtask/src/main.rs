@@ -44,9 +44,10 @@ cargo xtask generate
     Writes what is made from the sources: the table of `Tensor`'s methods that the registry of ops describes its rows with, the ops' Python stub, the package's stubs,
     docs/methods.md and docs/settings.md. A test says when they are old.
 
-cargo xtask wheel
+cargo xtask wheel [--python PROGRAM]
     Builds the Python package for others to install, a wheel (for manylinux 2.28 on Linux) and a source distribution, in target/wheels; audits the
     wheel, installs each of them where nothing else is, and checks its size, its devices, its command and the time of its import. Two release builds.
+    --python PROGRAM   by this Python; of a free-threaded build (3.14 or newer) the wheel for it, in target/wheels/free-threaded: one release build
 
 cargo xtask array-api [--suite FOLDER]
     Runs the public suite of the Python array API standard on the wheel in target/wheels, on the CPU and on OpenCL: how many tests were collected, skipped, run
@@ -83,7 +84,7 @@ fn main() -> ExitCode {
         Some("check-platforms") if arguments.len() == 1 => platforms::run(),
         Some("array-api") => array_api::run(&arguments[1..]),
         Some("exchange") => exchange::run(&arguments[1..]),
-        Some("wheel") if arguments.len() == 1 => wheel::run(),
+        Some("wheel") => wheel::run(&arguments[1..]),
         Some("generate") if arguments.len() == 1 => docs::generate(),
         Some("tidy") if arguments.len() == 1 => tidy::run(),
         Some("help" | "--help" | "-h") => {

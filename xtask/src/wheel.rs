@@ -1,7 +1,7 @@
 //! The Python package as it is given to others: a wheel and a source distribution, built, audited and tried.
 //!
 //! In: the workspace, a Python 3.11 or newer, and from PyPI maturin, Zig's linker and auditwheel, in an environment of the task's own. Out: the files
-//! in `target/wheels`, and a line for each check.
+//! in `target/wheels`, and a line for each check. By a free-threaded Python, which has no stable interface: the wheel for its version, apart from the others.
 //! Always: the wheel is for manylinux 2.28 on Linux; it is tried in a fresh environment that has nothing but pip: without NumPy. So is the source
 //! distribution, which pip builds there as it does for a user, with maturin from PyPI.
 //! Never: fails because Python or a package cannot be had: it says `SKIPPED` and why.
@@ -26,13 +26,31 @@ const MOST_MS: f64 = 80.0;
 /// The oldest systems that the wheel is for.
 const POLICY: &str = "manylinux_2_28";
 
-pub(crate) fn run() -> ExitCode {
-    environment::report(all())
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    match arguments {
+        [] => environment::report(all(None)),
+        [option, python] if option == "--python" => environment::report(all(Some(Path::new(python)))),
+        _ => {
+            eprintln!("error: cargo xtask wheel [--python PROGRAM]");
+            ExitCode::from(2)
+        }
+    }
 }
 
-fn all() -> Result<bool, End> {
+/// Whether a Python has no lock around all that it does.
+fn is_free_threaded(python: &Path) -> bool {
+    let question = "import sysconfig; print(sysconfig.get_config_var('Py_GIL_DISABLED'))";
+    said(Command::new(python).args(["-c", question])).as_deref() == Some("1")
+}
+
+fn all(given: Option<&Path>) -> Result<bool, End> {
     let folder = source::root().join("target/wheels");
-    let python = environment::with(&folder.join("tools"), TOOLS)?;
+    let is_free = given.is_some_and(is_free_threaded);
+    let folder = if is_free { folder.join("free-threaded") } else { folder };
+    let python = match given {
+        Some(program) => environment::by(program, &folder.join("tools"), TOOLS)?,
+        None => environment::with(&folder.join("tools"), TOOLS)?,
+    };
     let bin = python.parent().map(Path::to_owned).unwrap_or_default();
     // What an earlier run left is not this one's.
     for old in files(&folder, "") {
@@ -42,16 +60,16 @@ fn all() -> Result<bool, End> {
     let package = source::root();
     let mut build = Command::new(bin.join("maturin"));
     build.current_dir(&package).args(["build", "--release", "--strip", "--out"]).arg(&folder).arg("--interpreter").arg(&python);
+    if is_free {
+        // Without the stable interface.
+        build.arg("--no-default-features");
+    }
     if cfg!(target_os = "linux") {
         build.args(["--zig", "--compatibility", POLICY]);
     }
     with_tools(&mut build, &bin);
     done(&mut build, "maturin build")?;
-    let mut sdist = Command::new(bin.join("maturin"));
-    sdist.current_dir(&package).args(["sdist", "--out"]).arg(&folder);
-    done(with_tools(&mut sdist, &bin), "maturin sdist")?;
     let wheel = files(&folder, ".whl").pop().ok_or_else(|| End::Failed("maturin made no wheel".to_owned()))?;
-    let sdist = files(&folder, ".tar.gz").pop().ok_or_else(|| End::Failed("maturin made no source distribution".to_owned()))?;
     let mut is_well = true;
     let bytes = fs::metadata(&wheel).map_err(|error| End::Failed(error.to_string()))?.len();
     is_well &= check("the wheel's size", bytes <= MOST_BYTES, &format!("{:.1} MB, at most {} MB", bytes as f64 / 1e6, MOST_BYTES >> 20));
@@ -62,6 +80,15 @@ fn all() -> Result<bool, End> {
     }
     println!("the wheel:");
     is_well &= trial(&folder.join("trial"), &python, |pip| pip.arg("--no-index").arg(&wheel))?;
+    if is_free {
+        let lock = "import sys, unigrad; print(sys._is_gil_enabled())";
+        let off = said(Command::new(folder.join("trial/bin/python")).args(["-c", lock]).current_dir(&folder));
+        return Ok(is_well & check("the lock stays off", off.as_deref() == Some("False"), ""));
+    }
+    let mut sdist = Command::new(bin.join("maturin"));
+    sdist.current_dir(&package).args(["sdist", "--out"]).arg(&folder);
+    done(with_tools(&mut sdist, &bin), "maturin sdist")?;
+    let sdist = files(&folder, ".tar.gz").pop().ok_or_else(|| End::Failed("maturin made no source distribution".to_owned()))?;
     println!("the source distribution:");
     // Crates of others are built once for all tasks; those of the distribution have another path, and are built.
     let target = source::root().join("target");

@@ -8,7 +8,10 @@ use std::{
     ops::Deref,
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{
+            AtomicBool, AtomicU32, AtomicU64,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
 };
 
@@ -114,13 +117,14 @@ impl Node {
 
     pub(crate) fn store(&self, data: f64) {
         self.data.store(data.to_bits(), Relaxed);
-        self.ready.store(true, Relaxed);
+        // A thread that sees that it is ready sees the number.
+        self.ready.store(true, Release);
     }
 
     /// Whether the value has been computed.
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.ready.load(Relaxed)
+        self.ready.load(Acquire)
     }
 
     /// The gradient that the last [`backward`](crate::backward) has left; leaves sum those of all.

@@ -5,7 +5,7 @@
 //! where the error with this text is to be raised, the exception itself is.
 //! Never: called without the interpreter's lock.
 
-use crate::tensor::PyTensor;
+use crate::{exit::back, tensor::PyTensor};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
@@ -66,7 +66,7 @@ impl Callback {
         arguments: &[Argument<'_>],
         read: impl FnOnce(&Bound<'_, PyAny>, &str) -> PyResult<T>,
     ) -> Result<T, Tensor> {
-        Python::attach(|py| {
+        back(|py| {
             let objects = arguments.iter().map(|argument| argument.object(py)).collect::<PyResult<Vec<_>>>();
             let given = objects.and_then(|objects| self.function.bind(py).call1(PyTuple::new(py, objects)?));
             given.and_then(|given| read(&given, &self.what)).map_err(|error| Tensor::from_error(&carried(&self.what, error)))

@@ -55,7 +55,9 @@ fn interrupted() -> bool {
     Python::attach(|py| match py.check_signals() {
         Ok(()) => false,
         Err(raised) => {
-            *HEARD.lock().unwrap_or_else(PoisonError::into_inner) = Some(raised);
+            let before = HEARD.lock().unwrap_or_else(PoisonError::into_inner).replace(raised);
+            // Outside of the lock, as it gives objects of Python back.
+            drop(before);
             true
         }
     })

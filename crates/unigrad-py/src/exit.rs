@@ -7,9 +7,10 @@
 use crate::error::OrRaise;
 use pyo3::{prelude::*, types::PyModule};
 use std::{
+    cell::Cell,
     sync::{
         OnceLock,
-        atomic::{AtomicUsize, Ordering::SeqCst},
+        atomic::{AtomicUsize, Ordering::SeqCst, fence},
     },
     thread::{self, ThreadId},
     time::{Duration, Instant},
@@ -24,6 +25,11 @@ static ENDING: OnceLock<ThreadId> = OnceLock::new();
 
 /// Threads that work without the interpreter's lock, and come back to it.
 static OUTSIDE: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// How many times this thread is one of [`OUTSIDE`]: Python's handlers of signals may go outside again within work outside.
+    static TIMES: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Whether another thread ends the interpreter: this one's work is of no use any more.
 pub(crate) fn is_left() -> bool {
@@ -42,19 +48,59 @@ impl Release for Python<'_> {
         struct Outside;
         impl Drop for Outside {
             fn drop(&mut self) {
-                OUTSIDE.fetch_sub(1, SeqCst);
+                count(-1);
             }
         }
-        OUTSIDE.fetch_add(1, SeqCst);
+        count(1);
         let _outside = Outside;
         self.detach(|| {
+            stay_if_left();
             let result = work();
-            if is_left() {
-                OUTSIDE.fetch_sub(1, SeqCst);
-                stay();
-            }
+            stay_if_left();
             result
         })
+    }
+}
+
+/// Python's part of work without the interpreter's lock: a function of the program's. The end does not wait for it, as it does not for other code of Python.
+pub(crate) fn back<T>(work: impl FnOnce(Python<'_>) -> T) -> T {
+    /// Says that a thread is outside again.
+    struct Inside(usize);
+    impl Drop for Inside {
+        fn drop(&mut self) {
+            count(self.0 as isize);
+        }
+    }
+    let times = TIMES.get();
+    if times == 0 {
+        // The thread has the interpreter, and this is one call within another.
+        return Python::attach(work);
+    }
+    stay_if_left();
+    count(-(times as isize));
+    let inside = Inside(times);
+    let result = Python::attach(work);
+    drop(inside);
+    stay_if_left();
+    result
+}
+
+/// Counts this thread as outside, or not any more.
+fn count(change: isize) {
+    TIMES.set(TIMES.get().wrapping_add_signed(change));
+    if change >= 0 {
+        OUTSIDE.fetch_add(change as usize, SeqCst);
+    } else {
+        OUTSIDE.fetch_sub(change.unsigned_abs(), SeqCst);
+    }
+}
+
+/// Keeps a thread that is left where it is.
+fn stay_if_left() {
+    // With the one in `_end`: either this thread sees the end, or the end sees this thread.
+    fence(SeqCst);
+    if is_left() {
+        stay();
     }
 }
 
@@ -67,6 +113,8 @@ pub(crate) fn pause_at_end(py: Python<'_>) {
 }
 
 fn stay() {
+    // Nothing is waited for any more.
+    count(-(TIMES.get() as isize));
     loop {
         thread::park();
     }
@@ -77,6 +125,7 @@ fn stay() {
 fn _end(py: Python<'_>) -> PyResult<()> {
     // What comes first is the end: a second call, of a test say, changes nothing.
     let _is_first = ENDING.set(thread::current().id()).is_ok();
+    fence(SeqCst);
     let begin = Instant::now();
     while OUTSIDE.load(SeqCst) > 0 && begin.elapsed() < PATIENCE {
         py.detach(|| thread::sleep(Duration::from_millis(1)));

@@ -5,6 +5,7 @@
 //! The interpreter's lock is released while something is planned, compiled, run or waited for.
 //! Never: computes on its own. What it gives is what the crates compute.
 
+mod alone;
 mod arguments;
 mod autograd;
 mod callback;

@@ -13,18 +13,25 @@ use crate::{
     tensor::{PyTensor, checked},
 };
 use pyo3::prelude::*;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{
+    Mutex, MutexGuard, TryLockError,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 use unigrad::tensor::{Error, Replay, Result, Tensor, replay};
 
 type Function = Box<dyn FnMut(&[Tensor]) -> Result<Vec<Tensor>> + Send>;
 
 /// A function and what was recorded of it.
 #[pyclass(frozen)]
-pub(crate) struct Replayed(Mutex<Replay<Function>>);
+pub(crate) struct Replayed {
+    replay: Mutex<Replay<Function>>,
+    /// What the replay has counted: it may be asked for while it runs.
+    n_replayed: AtomicU64,
+}
 
 impl Replayed {
     fn lock(&self) -> Result<MutexGuard<'_, Replay<Function>>> {
-        match self.0.try_lock() {
+        match self.replay.try_lock() {
             Ok(guard) => Ok(guard),
             Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
             Err(TryLockError::WouldBlock) => {
@@ -46,25 +53,37 @@ impl Replayed {
                 invalid.error().unwrap_or_else(none)
             })
         };
-        Ok(Replayed(Mutex::new(replay(Box::new(call)))))
+        Ok(Replayed { replay: Mutex::new(replay(Box::new(call))), n_replayed: AtomicU64::new(0) })
     }
 
     /// What the function gives for these tensors.
     fn call(&self, py: Python<'_>, inputs: Vec<PyRef<'_, PyTensor>>) -> PyResult<Vec<PyTensor>> {
         let inputs = tensors(&inputs);
         let _here = here(py);
-        let results = py.released(|| self.lock()?.call(&inputs.iter().collect::<Vec<_>>())).or_raise(py)?;
+        let results = py.released(|| {
+            let mut replay = self.lock()?;
+            let results = replay.call(&inputs.iter().collect::<Vec<_>>());
+            self.n_replayed.store(replay.n_replayed(), Relaxed);
+            results
+        });
+        let results = results.or_raise(py)?;
         results.into_iter().map(|tensor| checked(py, tensor)).collect()
     }
 
     /// Calls that ran without the function.
     #[getter]
-    fn n_replayed(&self, py: Python<'_>) -> PyResult<u64> {
-        py.released(|| self.lock().map(|replay| replay.n_replayed())).or_raise(py)
+    fn n_replayed(&self) -> u64 {
+        self.n_replayed.load(Relaxed)
     }
 
     /// Forgets what was recorded.
     fn record_again(&self, py: Python<'_>) -> PyResult<()> {
-        py.released(|| self.lock().map(|mut replay| replay.record_again())).or_raise(py)
+        py.released(|| -> Result<()> {
+            let mut replay = self.lock()?;
+            replay.record_again();
+            self.n_replayed.store(replay.n_replayed(), Relaxed);
+            Ok(())
+        })
+        .or_raise(py)
     }
 }

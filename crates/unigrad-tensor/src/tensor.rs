@@ -527,7 +527,10 @@ impl Tensor {
                 Some(old) => old.expr().add(&grad),
                 None => grad,
             };
-            *slot = Some(Tensor::from_expr(sum));
+            let before = slot.replace(Tensor::from_expr(sum));
+            // After the lock: what it drops may be the user's.
+            drop(slot);
+            drop(before);
         }
     }
 

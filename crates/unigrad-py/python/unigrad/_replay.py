@@ -1,5 +1,7 @@
 """Functions that are recorded once and then run again without being called."""
 
+import threading
+
 from . import _noted, _tree
 from ._unigrad import Replayed
 
@@ -18,6 +20,8 @@ class Replay:
         self._function = function
         self._known = {}
         self._n_forgotten = 0
+        # So that two threads do not both let the same kind go.
+        self._changes = threading.Lock()
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.__doc__ = getattr(function, "__doc__", None)
 
@@ -48,20 +52,20 @@ class Replay:
             results[:] = [rebuild]
             return flat
 
-        if len(self._known) == _REMEMBERED:
-            native, _, _ = self._known.pop(next(iter(self._known)))
-            self._n_forgotten += native.n_replayed
-        self._known[kind] = (Replayed(function), results, optimizers)
-        return self._known[kind]
+        with self._changes:
+            if kind not in self._known and len(self._known) == _REMEMBERED:
+                native, _, _ = self._known.pop(next(iter(self._known)))
+                self._n_forgotten += native.n_replayed
+            return self._known.setdefault(kind, (Replayed(function), results, optimizers))
 
     @property
     def n_replayed(self):
         """Calls that ran without calling the function."""
-        return self._n_forgotten + sum(native.n_replayed for native, _, _ in self._known.values())
+        return self._n_forgotten + sum(native.n_replayed for native, _, _ in list(self._known.values()))
 
     def record_again(self):
         """Forgets what was recorded: the function is called again. For a function that reads what has changed outside of it."""
-        for native, _, _ in self._known.values():
+        for native, _, _ in list(self._known.values()):
             native.record_again()
 
 

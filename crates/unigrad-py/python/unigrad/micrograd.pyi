@@ -224,10 +224,8 @@ class Layer(Module):
         """
 
     @neurons.setter
-    def neurons(self, /, value: list[Neuron]) -> None:
-        """
-        Its neurons.
-        """
+    def neurons(self, /, neurons: list[Neuron]) -> None:
+        ...
 
     def parameters(self, /) -> list[Value]:
         """
@@ -264,10 +262,8 @@ class MLP(Module):
         """
 
     @layers.setter
-    def layers(self, /, value: list[Layer]) -> None:
-        """
-        Its layers.
-        """
+    def layers(self, /, layers: list[Layer]) -> None:
+        ...
 
     def parameters(self, /) -> list[Value]:
         """
@@ -304,10 +300,8 @@ class Neuron(Module):
         """
 
     @b.setter
-    def b(self, /, value: Value) -> None:
-        """
-        The bias.
-        """
+    def b(self, /, b: Value) -> None:
+        ...
 
     @property
     def nonlin(self, /) -> bool:
@@ -316,10 +310,8 @@ class Neuron(Module):
         """
 
     @nonlin.setter
-    def nonlin(self, /, value: bool) -> None:
-        """
-        Whether it ends in a ReLU.
-        """
+    def nonlin(self, /, nonlin: bool) -> None:
+        ...
 
     def parameters(self, /) -> list[Value]:
         """
@@ -333,7 +325,5 @@ class Neuron(Module):
         """
 
     @w.setter
-    def w(self, /, value: list[Value]) -> None:
-        """
-        A weight for each input.
-        """
+    def w(self, /, w: list[Value]) -> None:
+        ...

@@ -3,7 +3,7 @@
 //! In: settings, a picture and random numbers. Out: a picture. The same random numbers give the same picture.
 
 use super::pictures::PyPicture;
-use crate::{error::OrRaise, exit::Release};
+use crate::{alone::locked, error::OrRaise, exit::Release};
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, PoisonError};
 use unigrad::{
@@ -27,8 +27,8 @@ impl PyRandomNumbers {
     }
 
     /// The next one, from 0 to 1.
-    fn uniform(&self) -> f64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).uniform()
+    fn uniform(&self, py: Python<'_>) -> f64 {
+        locked(py, &self.0).uniform()
     }
 }
 

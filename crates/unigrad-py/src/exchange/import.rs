@@ -24,6 +24,7 @@ use pyo3::{
     exceptions::{PyBufferError, PyTypeError},
     ffi,
     prelude::*,
+    sync::critical_section::with_critical_section,
     types::PyDict,
 };
 use std::{any::Any, ptr::NonNull, slice};
@@ -179,6 +180,11 @@ impl Taken {
 
     /// Takes what a capsule has; it is renamed, so that it is not taken again.
     fn of(capsule: &Bound<'_, PyAny>) -> PyResult<Taken> {
+        // Of two threads one has it: without the interpreter's lock nothing else is between the question and the new name.
+        with_critical_section(capsule, || Taken::of_alone(capsule))
+    }
+
+    fn of_alone(capsule: &Bound<'_, PyAny>) -> PyResult<Taken> {
         let raw = capsule.as_ptr();
         // SAFETY: an attached interpreter and a live capsule; the pointer's type goes with the name.
         unsafe {

@@ -14,7 +14,10 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList, PyTuple},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 use unigrad_micrograd::{Accelerator, Node, Nodes, Op, Ref};
 
 /// What has parameters.
@@ -49,6 +52,25 @@ impl PyModuleBase {
     /// The values that are learned.
     fn parameters<'py>(slf: &Bound<'py, PyModuleBase>) -> Bound<'py, PyList> {
         PyList::empty(slf.py())
+    }
+}
+
+/// An attribute that programs may set, from any thread: for a moment locked, so that no other thread finds the object in use.
+struct Part<T>(Mutex<Py<T>>);
+
+impl<T> Part<T> {
+    fn new(object: Py<T>) -> Part<T> {
+        Part(Mutex::new(object))
+    }
+
+    fn get<'py>(&self, py: Python<'py>) -> Bound<'py, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone_ref(py).into_bound(py)
+    }
+
+    fn set(&self, object: Py<T>) {
+        let before = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), object);
+        // After the lock: what ends with it may be the program's.
+        drop(before);
     }
 }
 
@@ -108,17 +130,11 @@ fn type_name(given: &Bound<'_, PyAny>) -> String {
 /// ReLUNeuron(2)
 /// >>> len(neuron.parameters())
 /// 3
-#[pyclass(name = "Neuron", module = "unigrad.micrograd", extends = PyModuleBase, subclass)]
+#[pyclass(name = "Neuron", module = "unigrad.micrograd", extends = PyModuleBase, subclass, frozen)]
 pub(crate) struct PyNeuron {
-    /// A weight for each input.
-    #[pyo3(get, set)]
-    w: Py<PyList>,
-    /// The bias.
-    #[pyo3(get, set)]
-    b: Py<PyValue>,
-    /// Whether it ends in a ReLU.
-    #[pyo3(get, set)]
-    nonlin: bool,
+    w: Part<PyList>,
+    b: Part<PyValue>,
+    nonlin: AtomicBool,
     /// The weights and the bias as the last call has seen them.
     seen: Mutex<Arc<Nodes>>,
 }
@@ -133,31 +149,44 @@ impl PyNeuron {
         };
         let w = PyList::new(py, (0..nin).map(weight).collect::<PyResult<Vec<_>>>()?)?.unbind();
         let b = Py::new(py, PyValue(Node::leaf(0.0, place)))?;
-        let neuron = PyNeuron { w, b, nonlin, seen: Mutex::new(Nodes::new(Vec::new())) };
+        let neuron =
+            PyNeuron { w: Part::new(w), b: Part::new(b), nonlin: AtomicBool::new(nonlin), seen: Mutex::new(Nodes::new(Vec::new())) };
         Ok(PyClassInitializer::from(PyModuleBase).add_subclass(neuron))
     }
 
     /// The weights, then the bias.
     fn weights(&self, py: Python<'_>) -> PyResult<Arc<Nodes>> {
-        let w = self.w.bind(py);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let (w, b) = (self.w.get(py), self.b.get(py));
+        // A copy, as nothing of Python is asked while others wait for a lock.
+        let seen = Arc::clone(&self.seen());
         let value = |given: &Bound<'_, PyAny>| -> PyResult<Ref> {
             match given.cast::<PyValue>() {
                 Ok(value) => Ok(value.get().0.clone()),
                 Err(_) => Err(PyTypeError::new_err(format!("a neuron's weight is a Value, not {}", type_name(given)))),
             }
         };
-        let bias = &self.b.get().0;
+        let bias = &b.get().0;
         let is_same = |given: &Bound<'_, PyAny>, node: &Ref| given.cast::<PyValue>().is_ok_and(|value| Arc::ptr_eq(&value.get().0, node));
         let same = seen.len() == w.len() + 1
             && seen.last().is_some_and(|last| Arc::ptr_eq(last, bias))
             && w.iter().zip(seen.iter()).all(|(given, node)| is_same(&given, node));
-        if !same {
-            let mut all = w.iter().map(|given| value(&given)).collect::<PyResult<Vec<Ref>>>()?;
-            all.push(bias.clone());
-            *seen = Nodes::new(all);
+        if same {
+            return Ok(seen);
         }
-        Ok(Arc::clone(&seen))
+        let mut all = w.iter().map(|given| value(&given)).collect::<PyResult<Vec<Ref>>>()?;
+        all.push(bias.clone());
+        let all = Nodes::new(all);
+        let before = std::mem::replace(&mut *self.seen(), Arc::clone(&all));
+        drop(before);
+        Ok(all)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Arc<Nodes>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn place(&self, py: Python<'_>) -> Option<&'static Accelerator> {
+        self.b.get(py).get().0.place()
     }
 
     fn call(&self, py: Python<'_>, inputs: &Arc<Nodes>) -> PyResult<Ref> {
@@ -166,12 +195,12 @@ impl PyNeuron {
         if have != given {
             return Err(PyValueError::new_err(format!("argument 'x': {given} values where the neuron has {have} weights")));
         }
-        let place = self.b.get().0.place();
+        let place = self.place(py);
         let number = |node: &Ref| node.place().map(Accelerator::number);
         if let Some(other) = weights.iter().chain(inputs.iter()).find(|node| number(node) != place.map(Accelerator::number)) {
-            super::value::same_place(py, &self.b.get().0, other)?;
+            super::value::same_place(py, &self.b.get(py).get().0, other)?;
         }
-        made(py, Op::Neuron { weights, inputs: Arc::clone(inputs), relu: self.nonlin }, place)
+        made(py, Op::Neuron { weights, inputs: Arc::clone(inputs), relu: self.nonlin.load(Relaxed) }, place)
     }
 }
 
@@ -185,19 +214,52 @@ impl PyNeuron {
 
     /// The value for these inputs: values or numbers, as many as weights.
     fn __call__(&self, x: &Bound<'_, PyAny>) -> PyResult<PyValue> {
-        let inputs = Values::Objects(x.clone()).nodes(self.b.get().0.place())?;
+        let inputs = Values::Objects(x.clone()).nodes(self.place(x.py()))?;
         self.call(x.py(), &inputs).map(PyValue)
     }
 
     /// The weights, then the bias.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let all = PyList::new(py, self.w.bind(py))?;
-        all.append(&self.b)?;
+        let all = PyList::new(py, self.w.get(py))?;
+        all.append(self.b.get(py))?;
         Ok(all)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
-        format!("{}Neuron({})", if self.nonlin { "ReLU" } else { "Linear" }, self.w.bind(py).len())
+        format!("{}Neuron({})", if self.nonlin() { "ReLU" } else { "Linear" }, self.w.get(py).len())
+    }
+
+    /// A weight for each input.
+    #[getter]
+    fn w<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
+        self.w.get(py)
+    }
+
+    #[setter]
+    fn set_w(&self, w: Py<PyList>) {
+        self.w.set(w);
+    }
+
+    /// The bias.
+    #[getter]
+    fn b<'py>(&self, py: Python<'py>) -> Bound<'py, PyValue> {
+        self.b.get(py)
+    }
+
+    #[setter]
+    fn set_b(&self, b: Py<PyValue>) {
+        self.b.set(b);
+    }
+
+    /// Whether it ends in a ReLU.
+    #[getter]
+    fn nonlin(&self) -> bool {
+        self.nonlin.load(Relaxed)
+    }
+
+    #[setter]
+    fn set_nonlin(&self, nonlin: bool) {
+        self.nonlin.store(nonlin, Relaxed);
     }
 }
 
@@ -206,30 +268,27 @@ impl PyNeuron {
 /// >>> from unigrad.micrograd import Layer
 /// >>> Layer(2, 3, nonlin=False)
 /// Layer of [LinearNeuron(2), LinearNeuron(2), LinearNeuron(2)]
-#[pyclass(name = "Layer", module = "unigrad.micrograd", extends = PyModuleBase, subclass)]
+#[pyclass(name = "Layer", module = "unigrad.micrograd", extends = PyModuleBase, subclass, frozen)]
 pub(crate) struct PyLayer {
-    /// Its neurons.
-    #[pyo3(get, set)]
-    neurons: Py<PyList>,
+    neurons: Part<PyList>,
 }
 
 impl PyLayer {
     fn made(py: Python<'_>, nin: usize, nout: usize, nonlin: bool, device: Option<PyDevice>) -> PyResult<PyClassInitializer<PyLayer>> {
         let neuron = |_| Bound::new(py, PyNeuron::made(py, nin, nonlin, device)?);
         let neurons = PyList::new(py, (0..nout).map(neuron).collect::<PyResult<Vec<_>>>()?)?.unbind();
-        Ok(PyClassInitializer::from(PyModuleBase).add_subclass(PyLayer { neurons }))
+        Ok(PyClassInitializer::from(PyModuleBase).add_subclass(PyLayer { neurons: Part::new(neurons) }))
     }
 
     fn call<'py>(&self, py: Python<'py>, x: Values<'py>) -> PyResult<Values<'py>> {
-        let neurons = self.neurons.bind(py);
-        let place =
-            neurons.iter().find_map(|neuron| neuron.cast::<PyNeuron>().ok().map(|neuron| neuron.borrow().b.get().0.place())).flatten();
+        let neurons = self.neurons.get(py);
+        let place = neurons.iter().find_map(|neuron| neuron.cast::<PyNeuron>().ok().map(|neuron| neuron.get().place(py))).flatten();
         let inputs = x.nodes(place)?;
         let mut out = Vec::with_capacity(neurons.len());
         for neuron in neurons.iter() {
             // A subclass may have a `__call__` of its own.
             if neuron.is_exact_instance_of::<PyNeuron>() {
-                out.push(neuron.cast::<PyNeuron>()?.borrow().call(py, &inputs)?);
+                out.push(neuron.cast::<PyNeuron>()?.get().call(py, &inputs)?);
             } else {
                 let made = neuron.call1((Values::Nodes(Arc::clone(&inputs)).object(py, true)?,))?;
                 let value = made
@@ -257,11 +316,22 @@ impl PyLayer {
 
     /// The parameters of all neurons.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        parameters_of(self.neurons.bind(py))
+        parameters_of(&self.neurons.get(py))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("Layer of [{}]", joined(self.neurons.bind(py))?))
+        Ok(format!("Layer of [{}]", joined(&self.neurons.get(py))?))
+    }
+
+    /// Its neurons.
+    #[getter]
+    fn neurons<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
+        self.neurons.get(py)
+    }
+
+    #[setter]
+    fn set_neurons(&self, neurons: Py<PyList>) {
+        self.neurons.set(neurons);
     }
 }
 
@@ -288,11 +358,9 @@ fn joined(parts: &Bound<'_, PyList>) -> PyResult<String> {
 /// 337
 /// >>> score = model([1.0, -2.0])
 /// >>> score.backward()
-#[pyclass(name = "MLP", module = "unigrad.micrograd", extends = PyModuleBase, subclass)]
+#[pyclass(name = "MLP", module = "unigrad.micrograd", extends = PyModuleBase, subclass, frozen)]
 pub(crate) struct PyMlp {
-    /// Its layers.
-    #[pyo3(get, set)]
-    layers: Py<PyList>,
+    layers: Part<PyList>,
 }
 
 #[pymethods]
@@ -306,16 +374,16 @@ impl PyMlp {
             layers.push(Bound::new(py, PyLayer::made(py, nin, nout, at + 1 != last, device)?)?);
             nin = nout;
         }
-        Ok(PyClassInitializer::from(PyModuleBase).add_subclass(PyMlp { layers: PyList::new(py, layers)?.unbind() }))
+        Ok(PyClassInitializer::from(PyModuleBase).add_subclass(PyMlp { layers: Part::new(PyList::new(py, layers)?.unbind()) }))
     }
 
     /// What the last layer gives: a list, or one value.
     fn __call__<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = x.py();
         let mut values = Values::Objects(x.clone());
-        for layer in self.layers.bind(py).iter() {
+        for layer in self.layers.get(py).iter() {
             values = if layer.is_exact_instance_of::<PyLayer>() {
-                layer.cast::<PyLayer>()?.borrow().call(py, values)?
+                layer.cast::<PyLayer>()?.get().call(py, values)?
             } else {
                 Values::Objects(layer.call1((values.object(py, false)?,))?)
             };
@@ -325,10 +393,21 @@ impl PyMlp {
 
     /// The parameters of all layers.
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        parameters_of(self.layers.bind(py))
+        parameters_of(&self.layers.get(py))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(format!("MLP of [{}]", joined(self.layers.bind(py))?))
+        Ok(format!("MLP of [{}]", joined(&self.layers.get(py))?))
+    }
+
+    /// Its layers.
+    #[getter]
+    fn layers<'py>(&self, py: Python<'py>) -> Bound<'py, PyList> {
+        self.layers.get(py)
+    }
+
+    #[setter]
+    fn set_layers(&self, layers: Py<PyList>) {
+        self.layers.set(layers);
     }
 }

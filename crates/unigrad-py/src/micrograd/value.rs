@@ -265,15 +265,9 @@ impl PyValue {
 
     /// Leaves the gradient of this value in all that it was made from: their `.grad`. Its own is 1.
     fn backward(&self, py: Python<'_>) -> PyResult<()> {
-        match self.0.place() {
-            // Another device may stand behind a move: the engine finds out, and waits without the interpreter's lock only here.
-            None => backward(&self.0),
-            Some(place) => {
-                py.released(|| backward(&self.0));
-                warn(py, Some(place))?;
-            }
-        }
-        Ok(())
+        // One walk at a time is in the process: another thread's may be on a device, and hear signals, for which it needs the interpreter.
+        py.released(|| backward(&self.0));
+        warn(py, self.0.place())
     }
 
     /// Sets the gradient of this value to 0.

@@ -1,22 +1,20 @@
 //! `unigrad._unigrad._optim`: the crates' optimizers, for the classes of `unigrad.optim`.
 //!
 //! In: parameters in groups, settings in JSON. Out: steps, each one evaluation over all parameters.
-//! Always: the interpreter's lock is free in a step. An optimizer that is at work when it is asked for something says so.
+//! Always: the interpreter's lock is free in a step. A thread that asks an optimizer which takes a step of another one waits; the step's own closure gets an error.
 
 use crate::{
+    alone::{Alone, Turn},
     arguments::tensors,
     autograd,
     callback::carried,
     error::{OrRaise, argument},
-    exit::Release,
+    exit::{Release, back},
     origin::here,
     tensor::{PyTensor, checked},
 };
 use pyo3::{prelude::*, types::PyDict};
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, TryLockError},
-};
+use std::collections::BTreeMap;
 use unigrad::{
     Error,
     nn::{GradScaler, HostTensor, Optimize, ScalerOptions},
@@ -32,18 +30,12 @@ pub(crate) mod _optim {
 
 /// An update rule over groups of parameters.
 #[pyclass(name = "Optimizer", frozen)]
-pub(crate) struct PyOptimizer(Mutex<Descent>);
+pub(crate) struct PyOptimizer(Alone<Descent>);
 
 impl PyOptimizer {
-    pub(crate) fn lock(&self) -> Result<MutexGuard<'_, Descent>, Error> {
-        match self.0.try_lock() {
-            Ok(guard) => Ok(guard),
-            Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                let cause = "an optimizer was asked for something while it takes a step";
-                Err(Error::argument(cause, "call it from one thread at a time, and not from its own closure"))
-            }
-        }
+    /// For a thread without the interpreter's lock.
+    pub(crate) fn lock(&self) -> Result<Turn<'_, Descent>, Error> {
+        self.0.lock()
     }
 }
 
@@ -74,7 +66,7 @@ impl PyOptimizer {
                 _ => Ok(descent),
             }
         });
-        Ok(PyOptimizer(Mutex::new(made.or_raise(py)?)))
+        Ok(PyOptimizer(Alone::new(made.or_raise(py)?, "an optimizer was asked for something while it takes a step")))
     }
 
     /// Other settings of a group, from the next step on.
@@ -101,17 +93,19 @@ impl PyOptimizer {
 
     /// One step by a function that computes the loss; what it calls of `backward` keeps the graph, which is differentiated again.
     fn step_by(&self, py: Python<'_>, closure: &Bound<'_, PyAny>) -> PyResult<PyTensor> {
-        let step = || {
-            let mut optimizer = self.lock()?;
-            let _here = here(py);
+        let _here = here(py);
+        let closure = closure.clone().unbind();
+        let step = py.released(|| {
             let mut forward = || {
                 let _keeps = autograd::retain();
-                let loss = closure.call0().and_then(|loss| Ok(loss.extract::<PyRef<'_, PyTensor>>()?.tensor().clone()));
-                loss.map(|loss| (loss, Vec::new())).map_err(|error| carried("the closure", error))
+                back(|py| {
+                    let loss = closure.call0(py).and_then(|loss| Ok(loss.extract::<PyRef<'_, PyTensor>>(py)?.tensor().clone()));
+                    loss.map(|loss| (loss, Vec::new())).map_err(|error| carried("the closure", error))
+                })
             };
-            optimizer.minimize_by(&mut forward)
-        };
-        checked(py, step().or_raise(py)?.detach())
+            self.lock()?.minimize_by(&mut forward)
+        });
+        checked(py, step.or_raise(py)?.detach())
     }
 
     /// One step down a loss that is differentiated here.
@@ -190,11 +184,11 @@ pub(crate) fn from_dict(py: Python<'_>, state: &Bound<'_, PyDict>) -> PyResult<B
 
 /// A loss scale for half precision.
 #[pyclass(name = "Scaler", frozen)]
-pub(crate) struct PyScaler(Mutex<GradScaler>);
+pub(crate) struct PyScaler(Alone<GradScaler>);
 
 impl PyScaler {
-    fn lock(&self) -> MutexGuard<'_, GradScaler> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> Result<Turn<'_, GradScaler>, Error> {
+        self.0.lock()
     }
 }
 
@@ -210,34 +204,36 @@ impl PyScaler {
         growth_interval: u64,
     ) -> PyResult<PyScaler> {
         let options = ScalerOptions { init_scale, growth_factor, backoff_factor, growth_interval };
-        Ok(PyScaler(Mutex::new(py.released(|| GradScaler::new(options, &device.0)).or_raise(py)?)))
+        let made = py.released(|| GradScaler::new(options, &device.0)).or_raise(py)?;
+        Ok(PyScaler(Alone::new(made, "a loss scale was asked for something while it is at work")))
     }
 
     fn scale(&self, py: Python<'_>, loss: &PyTensor) -> PyResult<PyTensor> {
-        crate::tensor::made(py, || self.lock().scale(loss.tensor()))
+        let scaler = self.0.attached(py)?;
+        crate::tensor::made(py, || scaler.scale(loss.tensor()))
     }
 
     fn unscale(&self, py: Python<'_>, optimizer: &PyOptimizer) -> PyResult<()> {
         let _here = here(py);
-        py.released(|| self.lock().unscale(&*optimizer.lock()?)).or_raise(py)
+        py.released(|| self.lock()?.unscale(&*optimizer.lock()?)).or_raise(py)
     }
 
     fn step(&self, py: Python<'_>, optimizer: &PyOptimizer) -> PyResult<()> {
         let _here = here(py);
-        py.released(|| self.lock().step(&mut *optimizer.lock()?)).or_raise(py)
+        py.released(|| self.lock()?.step(&mut *optimizer.lock()?)).or_raise(py)
     }
 
     fn get_scale(&self, py: Python<'_>) -> PyResult<f64> {
-        py.released(|| self.lock().get_scale()).or_raise(py)
+        py.released(|| self.lock()?.get_scale()).or_raise(py)
     }
 
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let state = py.released(|| self.lock().state_dict()).or_raise(py)?;
+        let state = py.released(|| self.lock()?.state_dict()).or_raise(py)?;
         to_dict(py, &state)
     }
 
     fn load_state(&self, py: Python<'_>, state: &Bound<'_, PyDict>) -> PyResult<()> {
         let state = from_dict(py, state)?;
-        py.released(|| self.lock().load_state_dict(&state)).or_raise(py)
+        py.released(|| self.lock()?.load_state_dict(&state)).or_raise(py)
     }
 }

@@ -1,6 +1,6 @@
 //! Callbacks of Python in a run of the crates.
 
-use crate::callback::carried;
+use crate::{callback::carried, exit::back};
 use pyo3::{prelude::*, types::PyDict};
 use std::{
     collections::BTreeMap,
@@ -78,7 +78,7 @@ pub(crate) struct PyCallback {
 
 impl PyCallback {
     fn call(&self, method: &str, run: &mut Context<'_>, with_history: bool) -> Result<()> {
-        Python::attach(|py| {
+        back(|py| {
             let outcome = || -> PyResult<Option<String>> {
                 let Ok(function) = self.object.bind(py).getattr(method) else { return Ok(None) };
                 let context = PyContext {
@@ -108,7 +108,7 @@ impl PyCallback {
 
 impl Callback for PyCallback {
     fn name(&self) -> String {
-        Python::attach(|py| self.object.bind(py).get_type().name().map_or_else(|_| String::new(), |name| name.to_string()))
+        back(|py| self.object.bind(py).get_type().name().map_or_else(|_| String::new(), |name| name.to_string()))
     }
 
     fn on_run_begin(&mut self, run: &mut Context<'_>) -> Result<()> {
@@ -141,7 +141,7 @@ impl Callback for PyCallback {
 
     /// What `state_dict` of the object gives, as texts.
     fn save(&self, saved: &mut Saved) -> Result<()> {
-        Python::attach(|py| {
+        back(|py| {
             let texts = || -> PyResult<BTreeMap<String, String>> {
                 match self.object.bind(py).getattr("state_dict") {
                     Ok(function) => function.call0()?.extract(),
@@ -153,7 +153,7 @@ impl Callback for PyCallback {
     }
 
     fn load(&mut self, saved: &Saved, _device: &Device) -> Result<()> {
-        Python::attach(|py| {
+        back(|py| {
             let load = || -> PyResult<()> {
                 let Ok(function) = self.object.bind(py).getattr("load_state_dict") else { return Ok(()) };
                 let texts = PyDict::new(py);

@@ -6,7 +6,13 @@ use super::{
     learner::{Named, PyLearner, PySource},
     run::trainer,
 };
-use crate::{callback::carried, device::PyDevice, error::OrRaise, optim::PyOptimizer};
+use crate::{
+    callback::carried,
+    device::PyDevice,
+    error::OrRaise,
+    exit::{Release, back},
+    optim::PyOptimizer,
+};
 use pyo3::{prelude::*, types::PyDict};
 use unigrad::train::LrRange;
 
@@ -29,11 +35,15 @@ pub(crate) fn find_lr<'py>(
     settings: &Bound<'py, PyDict>,
     range: (f64, f64, usize, f64, f64),
 ) -> PyResult<Curve> {
-    let trainer = trainer(py, device, settings)?;
+    let settings = settings.clone().unbind();
     let mut learner = PyLearner::new(step, train_mode, before, (&parameters, &buffers), optimizer);
     let (loader, n_batches, n_items) = train;
     let (from, to, steps, smoothing, diverged) = range;
-    let found = trainer.find_lr(&mut learner, &PySource { loader, n_batches, n_items }, LrRange { from, to, steps, smoothing, diverged });
+    let found = py.released(|| {
+        let trainer = back(|py| trainer(py, device, settings.bind(py)))?;
+        let source = PySource { loader, n_batches, n_items };
+        Ok::<_, PyErr>(trainer.find_lr(&mut learner, &source, LrRange { from, to, steps, smoothing, diverged }))
+    })?;
     let curve = learner.ended(found).or_raise(py)?;
     Ok((curve.points, curve.suggestion))
 }
@@ -57,10 +67,13 @@ pub(crate) fn find_batch_size<'py>(
     settings: &Bound<'py, PyDict>,
     most: usize,
 ) -> PyResult<Found> {
-    let trainer = trainer(py, device, settings)?;
+    let settings = settings.clone().unbind();
     let mut learner = PyLearner::new(step, train_mode, before, (&parameters, &buffers), optimizer);
-    let mut made = |n: usize| Python::attach(|py| make.call1(py, (n,)).map_err(|error| carried("the function that makes a batch", error)));
-    let found = trainer.find_batch_size(&mut learner, most, &mut made);
+    let mut made = |n: usize| back(|py| make.call1(py, (n,)).map_err(|error| carried("the function that makes a batch", error)));
+    let found = py.released(|| {
+        let trainer = back(|py| trainer(py, device, settings.bind(py)))?;
+        Ok::<_, PyErr>(trainer.find_batch_size(&mut learner, most, &mut made))
+    })?;
     let sizes = learner.ended(found).or_raise(py)?;
     Ok((sizes.best, sizes.tried))
 }

@@ -1,8 +1,8 @@
 //! What a run of the crates asks of a model of Python: batches, forward passes, steps.
 //!
-//! Always: an exception of Python ends the run, and is what `fit` raises. The interpreter's lock is free while a step is planned, compiled and run.
+//! Always: an exception of Python ends the run, and is what `fit` raises. A run is without the interpreter's lock, and takes it for what is Python's alone.
 
-use crate::{callback::carried, exit::Release, nn::Tensors, optim::PyOptimizer, tensor::PyTensor};
+use crate::{callback::carried, exit::back, nn::Tensors, optim::PyOptimizer, tensor::PyTensor};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use unigrad::{
@@ -17,11 +17,8 @@ use unigrad::{
 pub(crate) struct Released(Py<PyOptimizer>);
 
 impl Released {
-    fn with<T: Send>(&self, work: impl FnOnce(&mut dyn Optimize) -> Result<T> + Send) -> Result<T> {
-        Python::attach(|py| {
-            let optimizer = self.0.bind(py).get();
-            py.released(|| work(&mut *optimizer.lock()?))
-        })
+    fn with<T>(&self, work: impl FnOnce(&mut dyn Optimize) -> Result<T>) -> Result<T> {
+        work(&mut *self.0.get().lock()?)
     }
 }
 
@@ -35,16 +32,13 @@ impl Optimize for Released {
     }
 
     fn minimize_by(&mut self, forward: &mut dyn FnMut() -> Result<(Tensor, Vec<Tensor>)>) -> Result<Tensor> {
-        let needs = Python::attach(|py| self.0.bind(py).get().lock().map(|optimizer| optimizer.needs_closure()))?;
-        if !needs {
+        if !self.0.get().lock()?.needs_closure() {
             let (loss, also) = forward()?;
             self.minimize(&loss, &also.iter().collect::<Vec<_>>())?;
             return Ok(loss);
         }
-        Python::attach(|py| {
-            let _keeps = crate::autograd::retain();
-            self.0.bind(py).get().lock()?.minimize_by(forward)
-        })
+        let _keeps = crate::autograd::retain();
+        self.with(|optimizer| optimizer.minimize_by(forward))
     }
 
     fn step_guarded(&mut self, guard: &Tensor, also: &[&Tensor]) -> Result<()> {
@@ -139,7 +133,7 @@ impl PyLearner {
     }
 
     fn forward(step: &Py<PyAny>, batch: &Py<PyAny>, training: bool) -> Result<Outcome> {
-        Python::attach(|py| {
+        back(|py| {
             let run = || -> PyResult<Outcome> {
                 py.check_signals()?;
                 let result = step.bind(py).call1((batch.bind(py), training))?;
@@ -163,7 +157,7 @@ impl Learner for PyLearner {
     }
 
     fn set_training(&mut self, training: bool) {
-        Python::attach(|py| {
+        back(|py| {
             if let Err(error) = self.train.bind(py).call1((training,)) {
                 self.failed = Some(carried("train", error));
             }
@@ -180,7 +174,7 @@ impl Learner for PyLearner {
 
     fn train_step(&mut self, batches: &[Py<PyAny>], settings: &StepSettings) -> Result<Outcome> {
         self.failed.take().map_or(Ok(()), Err)?;
-        Python::attach(|py| self.before.bind(py).call0().map(drop).map_err(|error| carried("the optimizer", error)))?;
+        back(|py| self.before.bind(py).call0().map(drop).map_err(|error| carried("the optimizer", error)))?;
         let buffers: Vec<Tensor> = match batches {
             [_] => Vec::new(),
             _ => self.tensors.buffers.iter().map(|(_, tensor)| tensor.clone()).collect(),
@@ -221,13 +215,13 @@ impl Source for PySource {
             }
             Ok(loader.call_method0("__iter__")?.unbind())
         };
-        let iterator = Python::attach(|py| begin(py).map_err(|error| carried("the loader", error)))?;
+        let iterator = back(|py| begin(py).map_err(|error| carried("the loader", error)))?;
         let mut ended = false;
         let all = std::iter::from_fn(move || {
             if ended {
                 return None;
             }
-            let next = Python::attach(|py| {
+            let next = back(|py| {
                 let next = iterator.bind(py).call_method0("__next__");
                 match next {
                     Ok(batch) => Some(Ok(batch.unbind())),

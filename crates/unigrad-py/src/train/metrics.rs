@@ -1,15 +1,13 @@
 //! Metrics, by name.
 
 use crate::{
+    alone::{Alone, Turn},
     error::{OrRaise, argument},
     exit::Release,
     tensor::{PyTensor, checked},
 };
 use pyo3::prelude::*;
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::BTreeMap;
 use unigrad::{
     Error, Result,
     nn::metrics::{self as nn, Average, ClassScore, Metric, Score},
@@ -27,6 +25,9 @@ pub(crate) struct Described {
 
 /// One of any kind; `None` of none, which [`Described::of`] refuses.
 pub(crate) struct AnyMetric(Option<Box<dyn Metric + Send>>);
+
+/// Why a metric gives nothing to what its own work calls.
+const AT_WORK: &str = "a metric was asked for something while it is at work";
 
 fn none() -> Error {
     Error::Internal("a metric of no kind".into())
@@ -110,12 +111,12 @@ impl Described {
 #[pyclass(name = "Metric", frozen)]
 pub(crate) struct PyMetric {
     pub(crate) described: Described,
-    metric: Mutex<AnyMetric>,
+    metric: Alone<AnyMetric>,
 }
 
 impl PyMetric {
-    fn lock(&self) -> MutexGuard<'_, AnyMetric> {
-        self.metric.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Result<Turn<'_, AnyMetric>> {
+        self.metric.lock()
     }
 }
 
@@ -128,47 +129,48 @@ impl PyMetric {
             return Err(argument(py, format!("a metric of {number} classes"), "name one of the classes, of at most 16,777,216"));
         }
         let described = Described::of(py, kind, number, average, class_index)?;
-        let metric = Mutex::new(described.made());
+        let metric = Alone::new(described.made(), AT_WORK);
         Ok(PyMetric { described, metric })
     }
 
-    fn name(&self) -> String {
-        self.lock().name()
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.metric.attached(py)?.name())
     }
 
     fn update(&self, py: Python<'_>, prediction: &PyTensor, target: &PyTensor) -> PyResult<()> {
         let (prediction, target) = (prediction.tensor(), target.tensor());
-        py.released(|| self.lock().update(prediction, target)).or_raise(py)
+        py.released(|| self.lock()?.update(prediction, target)).or_raise(py)
     }
 
     fn value(&self, py: Python<'_>) -> PyResult<f64> {
-        py.released(|| self.lock().value()).or_raise(py)
+        py.released(|| self.lock()?.value()).or_raise(py)
     }
 
-    fn reset(&self) {
-        self.lock().reset();
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.metric.attached(py)?.reset();
+        Ok(())
     }
 
     /// What is counted, as tensors.
     fn state(&self, py: Python<'_>) -> PyResult<Vec<PyTensor>> {
-        let state = self.lock().state();
+        let state = self.metric.attached(py)?.state();
         state.into_iter().map(|part| checked(py, part)).collect()
     }
 
     /// Goes on from what `state` gave.
     fn load_state(&self, py: Python<'_>, state: Vec<PyRef<'_, PyTensor>>) -> PyResult<()> {
         let state = state.iter().map(|part| part.tensor().clone()).collect();
-        self.lock().load_state(state).or_raise(py)
+        self.metric.attached(py)?.load_state(state).or_raise(py)
     }
 }
 
 /// Counts of classes that were taken for others.
 #[pyclass(name = "Confusion", frozen)]
-pub(crate) struct PyConfusion(Mutex<nn::ConfusionMatrix>);
+pub(crate) struct PyConfusion(Alone<nn::ConfusionMatrix>);
 
 impl PyConfusion {
-    fn lock(&self) -> MutexGuard<'_, nn::ConfusionMatrix> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Result<Turn<'_, nn::ConfusionMatrix>> {
+        self.0.lock()
     }
 }
 
@@ -179,39 +181,40 @@ impl PyConfusion {
         if n_classes == 0 || n_classes > 1 << 15 {
             return Err(argument(py, format!("`num_classes` is {n_classes}"), "use a number from 1 to 32,768"));
         }
-        Ok(PyConfusion(Mutex::new(nn::ConfusionMatrix::new(n_classes))))
+        Ok(PyConfusion(Alone::new(nn::ConfusionMatrix::new(n_classes), AT_WORK)))
     }
 
     fn update(&self, py: Python<'_>, prediction: &PyTensor, target: &PyTensor) -> PyResult<()> {
         let (prediction, target) = (prediction.tensor(), target.tensor());
-        py.released(|| self.lock().update(prediction, target)).or_raise(py)
+        py.released(|| self.lock()?.update(prediction, target)).or_raise(py)
     }
 
     /// A row for each label, a column for each prediction.
     fn counts(&self, py: Python<'_>) -> PyResult<Vec<Vec<u64>>> {
-        let confusion = py.released(|| self.lock().confusion()).or_raise(py)?;
+        let confusion = py.released(|| self.lock()?.confusion()).or_raise(py)?;
         let n = confusion.n_classes();
         Ok((0..n).map(|label| (0..n).map(|predicted| confusion.count(label, predicted)).collect()).collect())
     }
 
     /// What is counted, as tensors.
     fn state(&self, py: Python<'_>) -> PyResult<Vec<PyTensor>> {
-        let state = self.lock().state();
+        let state = self.0.attached(py)?.state();
         state.into_iter().map(|part| checked(py, part)).collect()
     }
 
     /// Goes on from what `state` gave.
     fn load_state(&self, py: Python<'_>, state: Vec<PyRef<'_, PyTensor>>) -> PyResult<()> {
         let state = state.iter().map(|part| part.tensor().clone()).collect();
-        self.lock().load_state(state).or_raise(py)
+        self.0.attached(py)?.load_state(state).or_raise(py)
     }
 
     fn iou(&self, py: Python<'_>) -> PyResult<Vec<f64>> {
-        py.released(|| self.lock().iou()).or_raise(py)
+        py.released(|| self.lock()?.iou()).or_raise(py)
     }
 
-    fn reset(&self) {
-        self.lock().reset();
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.attached(py)?.reset();
+        Ok(())
     }
 }
 
@@ -246,11 +249,11 @@ type Averages = (BTreeMap<&'static str, f64>, BTreeMap<i64, f64>);
 
 /// Mean average precision of boxes.
 #[pyclass(name = "MeanAveragePrecision", frozen)]
-pub(crate) struct PyMeanAveragePrecision(Mutex<nn::MeanAveragePrecision>);
+pub(crate) struct PyMeanAveragePrecision(Alone<nn::MeanAveragePrecision>);
 
 impl PyMeanAveragePrecision {
-    fn lock(&self) -> MutexGuard<'_, nn::MeanAveragePrecision> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> Result<Turn<'_, nn::MeanAveragePrecision>> {
+        self.0.lock()
     }
 }
 
@@ -258,7 +261,7 @@ impl PyMeanAveragePrecision {
 impl PyMeanAveragePrecision {
     #[new]
     fn new() -> PyMeanAveragePrecision {
-        PyMeanAveragePrecision(Mutex::new(nn::MeanAveragePrecision::default()))
+        PyMeanAveragePrecision(Alone::new(nn::MeanAveragePrecision::default(), AT_WORK))
     }
 
     #[pyo3(signature = (boxes, scores, labels, true_boxes, true_labels, crowd=Vec::new(), areas=Vec::new()))]
@@ -285,14 +288,14 @@ impl PyMeanAveragePrecision {
             let [boxes, scores, labels, true_boxes, true_labels] = all;
             let found = nn::Detections::read(boxes, scores, labels)?;
             let there = nn::Objects { crowd, areas, ..nn::Objects::read(true_boxes, true_labels)? };
-            self.lock().update(found, there)
+            self.lock()?.update(found, there)
         })
         .or_raise(py)
     }
 
     /// What COCO's program prints, by name, and the average of each class.
     fn value(&self, py: Python<'_>) -> PyResult<Averages> {
-        let value = py.released(|| self.lock().value()).or_raise(py)?;
+        let value = py.released(|| self.lock()?.value()).or_raise(py)?;
         let named = BTreeMap::from([
             ("map", value.map),
             ("map_50", value.map_50),
@@ -310,7 +313,8 @@ impl PyMeanAveragePrecision {
         Ok((named, value.per_class))
     }
 
-    fn reset(&self) {
-        self.lock().reset();
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.attached(py)?.reset();
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Networks by description.
 
 use crate::{
+    alone::{Alone, Turn},
     device::PyDevice,
     error::OrRaise,
     exit::Release,
@@ -8,11 +9,7 @@ use crate::{
     tensor::{PyTensor, checked},
 };
 use pyo3::prelude::*;
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeMap, path::PathBuf};
 use unigrad::{
     Error,
     nn::{Layer, Module},
@@ -25,11 +22,15 @@ type Figures = BTreeMap<String, Vec<f64>>;
 
 /// Layers by description, one after another.
 #[pyclass(name = "Network", frozen)]
-pub(crate) struct PyNetwork(Mutex<Network>);
+pub(crate) struct PyNetwork(Alone<Network>);
 
 impl PyNetwork {
-    fn lock(&self) -> MutexGuard<'_, Network> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn of(network: Network) -> PyNetwork {
+        PyNetwork(Alone::new(network, "a network was asked for something while it is at work"))
+    }
+
+    fn lock(&self) -> Result<Turn<'_, Network>, Error> {
+        self.0.lock()
     }
 }
 
@@ -47,7 +48,7 @@ impl PyNetwork {
         let device = crate::device::or_default(py, device)?;
         let _here = here(py);
         let made = py.released(|| Network::from_architecture(architecture, seed, &device));
-        Ok(PyNetwork(Mutex::new(made.or_raise(py)?)))
+        made.map(PyNetwork::of).or_raise(py)
     }
 
     /// Of a file that `save` wrote.
@@ -55,51 +56,52 @@ impl PyNetwork {
     #[pyo3(signature = (path, device=None))]
     fn load(py: Python<'_>, path: PathBuf, device: Option<PyDevice>) -> PyResult<PyNetwork> {
         let device = crate::device::or_default(py, device)?;
-        Ok(PyNetwork(Mutex::new(py.released(|| Network::load_on(&path, &device)).or_raise(py)?)))
+        py.released(|| Network::load_on(&path, &device)).map(PyNetwork::of).or_raise(py)
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.released(|| self.lock().save(&path)).or_raise(py)
+        py.released(|| self.lock()?.save(&path)).or_raise(py)
     }
 
     /// The description, in JSON.
     fn architecture(&self, py: Python<'_>) -> PyResult<String> {
-        self.lock().architecture().to_json().or_raise(py)
+        self.0.attached(py)?.architecture().to_json().or_raise(py)
     }
 
     fn forward(&self, py: Python<'_>, input: &PyTensor) -> PyResult<PyTensor> {
         let _here = here(py);
-        let output = self.lock().forward(input.tensor());
+        let output = self.0.attached(py)?.forward(input.tensor());
         checked(py, output)
     }
 
-    fn train(&self, training: bool) {
-        Module::train(&mut *self.lock(), training);
+    fn train(&self, py: Python<'_>, training: bool) -> PyResult<()> {
+        Module::train(&mut *self.0.attached(py)?, training);
+        Ok(())
     }
 
     fn parameters(&self, py: Python<'_>) -> PyResult<Vec<(String, PyTensor)>> {
-        named(py, self.lock().named_parameters())
+        named(py, self.0.attached(py)?.named_parameters())
     }
 
     fn buffers(&self, py: Python<'_>) -> PyResult<Vec<(String, PyTensor)>> {
-        named(py, self.lock().named_buffers())
+        named(py, self.0.attached(py)?.named_buffers())
     }
 
-    fn summary(&self, batch_size: usize) -> String {
-        let mut summary = self.lock().summary();
+    fn summary(&self, py: Python<'_>, batch_size: usize) -> PyResult<String> {
+        let mut summary = self.0.attached(py)?.summary();
         summary.batch_size = batch_size;
-        summary.to_string()
+        Ok(summary.to_string())
     }
 
-    fn shapes(&self) -> (Vec<usize>, Vec<usize>) {
-        let network = self.lock();
-        (network.input_shape().to_vec(), network.output_shape().to_vec())
+    fn shapes(&self, py: Python<'_>) -> PyResult<(Vec<usize>, Vec<usize>)> {
+        let network = self.0.attached(py)?;
+        Ok((network.input_shape().to_vec(), network.output_shape().to_vec()))
     }
 
     /// The description's loss.
     fn loss(&self, py: Python<'_>, prediction: &PyTensor, target: &PyTensor) -> PyResult<PyTensor> {
         let _here = here(py);
-        let loss = self.lock().loss(prediction.tensor(), target.tensor()).or_raise(py)?;
+        let loss = self.0.attached(py)?.loss(prediction.tensor(), target.tensor()).or_raise(py)?;
         checked(py, loss)
     }
 
@@ -107,20 +109,20 @@ impl PyNetwork {
     fn fit(&self, py: Python<'_>, inputs: &PyTensor, targets: &PyTensor, settings: &str) -> PyResult<(Figures, Figures)> {
         let config = unigrad::train::network::TrainingConfig::from_json(settings).or_raise(py)?;
         let (inputs, targets) = (inputs.tensor(), targets.tensor());
-        let history = py.released(|| self.lock().train(inputs, targets, &config)).or_raise(py)?;
+        let history = py.released(|| self.lock()?.train(inputs, targets, &config)).or_raise(py)?;
         Ok((history.train_metrics, history.val_metrics))
     }
 
     fn evaluate(&self, py: Python<'_>, inputs: &PyTensor, targets: &PyTensor) -> PyResult<BTreeMap<String, f64>> {
         let (inputs, targets) = (inputs.tensor(), targets.tensor());
-        py.released(|| self.lock().evaluate(inputs, targets)).or_raise(py)
+        py.released(|| self.lock()?.evaluate(inputs, targets)).or_raise(py)
     }
 
     /// `kind` is "scores", "probabilities" or "classes".
     fn predict(&self, py: Python<'_>, inputs: &PyTensor, kind: &str) -> PyResult<PyTensor> {
         let inputs = inputs.tensor();
         let made = py.released(|| {
-            let mut network = self.lock();
+            let mut network = self.lock()?;
             match kind {
                 "probabilities" => network.predict_probabilities(inputs),
                 "classes" => {

@@ -5,7 +5,7 @@ use crate::exit::Release;
 use pyo3::{prelude::*, types::PyTuple};
 use std::{
     path::PathBuf,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 use unigrad::device::profile::{Profile, Profiler};
 
@@ -23,8 +23,13 @@ enum State {
 pub(crate) struct PyProfiler(Mutex<State>);
 
 impl PyProfiler {
+    /// For a moment: nothing waits while it is locked.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn with<T>(&self, py: Python<'_>, of: impl FnOnce(&Profile) -> T) -> PyResult<T> {
-        match &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.state() {
             State::Done(profile) => Ok(of(profile)),
             _ => Err(argument(py, "a profile that has not ended", "read it after the `with` block")),
         }
@@ -40,22 +45,23 @@ impl PyProfiler {
 
     fn __enter__(slf: Bound<'_, PyProfiler>) -> PyResult<Bound<'_, PyProfiler>> {
         let py = slf.py();
-        {
-            let mut state = slf.get().0.lock().unwrap_or_else(PoisonError::into_inner);
-            if matches!(*state, State::Running(_)) {
-                return Err(argument(py, "a profile that has begun already", "make another one"));
-            }
-            *state = State::Running(py.released(Profiler::start).or_raise(py)?);
+        if matches!(*slf.get().state(), State::Running(_)) {
+            return Err(argument(py, "a profile that has begun already", "make another one"));
         }
+        // Not while the state is locked: a thread that waits for that has the interpreter. Of several threads that begin, all but one are told by `start`.
+        let started = py.released(Profiler::start).or_raise(py)?;
+        *slf.get().state() = State::Running(started);
         Ok(slf)
     }
 
     #[pyo3(signature = (*_raised))]
     fn __exit__(&self, py: Python<'_>, _raised: &Bound<'_, PyTuple>) -> PyResult<()> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Running(profiler) = std::mem::replace(&mut *state, State::Idle) {
-            *state = State::Done(Box::new(py.released(|| profiler.stop()).or_raise(py)?));
-        }
+        let before = std::mem::replace(&mut *self.state(), State::Idle);
+        let after = match before {
+            State::Running(profiler) => State::Done(Box::new(py.released(|| profiler.stop()).or_raise(py)?)),
+            State::Idle | State::Done(_) => State::Idle,
+        };
+        *self.state() = after;
         Ok(())
     }
 

@@ -3,11 +3,12 @@
 use super::{
     callbacks::{PyCallback, figures, native, told},
     learner::{Named, PyLearner, PySource},
-    metrics::PyMetric,
+    metrics::{Described, PyMetric},
 };
 use crate::{
     device::PyDevice,
     error::{OrRaise, argument},
+    exit::{Release, back},
     optim::PyOptimizer,
     origin::here,
 };
@@ -118,30 +119,39 @@ pub(crate) fn fit<'py>(
     train: (Py<PyAny>, usize, usize),
     validation: Option<(Py<PyAny>, usize, usize)>,
     metrics: Vec<PyRef<'py, PyMetric>>,
-    callbacks: Vec<Bound<'py, PyAny>>,
+    callbacks: Vec<Py<PyAny>>,
     device: PyDevice,
     settings: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let _here = here(py);
-    let mut trainer = trainer(py, device, settings)?;
-    for metric in &metrics {
-        let described = metric.described.clone();
-        trainer = trainer.metric(move || described.made());
-    }
-    for callback in callbacks {
-        let built_in = match callback.getattr("_native") {
-            Ok(own) => native(own.call0()?.cast::<PyDict>()?)?,
-            Err(_) => None,
-        };
-        trainer = match built_in {
-            Some(add) => add(trainer),
-            None => trainer.callback(PyCallback { object: callback.unbind() }),
-        };
-    }
+    let metrics: Vec<Described> = metrics.iter().map(|metric| metric.described.clone()).collect();
+    let settings = settings.clone().unbind();
+    let complete = |py: Python<'_>| -> PyResult<Trainer> {
+        let mut trainer = trainer(py, device, settings.bind(py))?;
+        for described in metrics {
+            trainer = trainer.metric(move || described.made());
+        }
+        for callback in callbacks {
+            let built_in = match callback.bind(py).getattr("_native") {
+                Ok(own) => native(own.call0()?.cast::<PyDict>()?)?,
+                Err(_) => None,
+            };
+            trainer = match built_in {
+                Some(add) => add(trainer),
+                None => trainer.callback(PyCallback { object: callback }),
+            };
+        }
+        Ok(trainer)
+    };
     let mut learner = PyLearner::new(step, train_mode, before, (&parameters, &buffers), optimizer);
     let source = |(loader, n_batches, n_items): (Py<PyAny>, usize, usize)| PySource { loader, n_batches, n_items };
     let (train, validation) = (source(train), validation.map(source));
-    let result = trainer.fit(&mut learner, &train, validation.as_ref().map(|source| source as &dyn Source<Batch = Py<PyAny>>));
+    let result = py.released(|| {
+        // What threads cannot give each other, this one makes itself.
+        let trainer = back(complete)?;
+        let validation = validation.as_ref().map(|source| source as &dyn Source<Batch = Py<PyAny>>);
+        Ok::<_, PyErr>(trainer.fit(&mut learner, &train, validation))
+    })?;
     let run = learner.ended(result).or_raise(py)?;
     let all = PyDict::new(py);
     all.set_item("history", figures(&run.history))?;

@@ -50,7 +50,7 @@ class _Listed(Module):
         return len(self._modules)
 
     def __iter__(self):
-        return iter(self._modules.values())
+        return iter(list(self._modules.values()))
 
     def __contains__(self, module):
         return any(own is module for own in self._modules.values())
@@ -134,7 +134,7 @@ class Sequential(_Listed):
 
             if asked() and len(self):
                 return in_blocks(list(self), input)
-        for module in self._modules.values():
+        for module in list(self._modules.values()):
             input = module(input)
         return input
 

@@ -25,6 +25,12 @@ class _Keys(_IncompatibleKeys):
         return "<All keys matched successfully>" if not self.missing_keys and not self.unexpected_keys else super().__repr__()
 
 
+def _called(hooks):
+    """The hooks to call now. A copy, which also other threads' hooks that come meanwhile leave alone: without a lock of the interpreter a list of an
+    ``OrderedDict`` may meet them half way."""
+    return hooks.copy().values()
+
+
 class RemovableHandle:
     """Takes a hook away again: ``handle.remove()``, or at the end of a ``with``."""
 
@@ -277,7 +283,7 @@ class Module:
     def __call__(self, *args, **kwargs):
         if not self._forward_hooks and not self._forward_pre_hooks and self._more_hooks is None:
             return self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_pre_hooks.values()):
+        for hook, with_kwargs in _called(self._forward_pre_hooks):
             given = hook(self, args, kwargs) if with_kwargs else hook(self, args)
             if given is not None and with_kwargs:
                 args, kwargs = given
@@ -287,7 +293,7 @@ class Module:
         if watched is not None:
             args = watched.arrive(args)
         result = self.forward(*args, **kwargs)
-        for hook, with_kwargs in list(self._forward_hooks.values()):
+        for hook, with_kwargs in _called(self._forward_hooks):
             given = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             result = result if given is None else given
         return result if watched is None else watched.leave(result)
@@ -302,12 +308,12 @@ class Module:
 
     def _hooks(self, kind):
         """Those of a rarer kind, in order."""
-        return () if self._more_hooks is None else [hook for hook, _ in self._more_hooks.get(kind, {}).values()]
+        return () if self._more_hooks is None else [hook for hook, _ in _called(self._more_hooks.get(kind, {}))]
 
     def _rare_hook(self, kind, hook, prepend=False):
-        if "_more_hooks" not in self.__dict__:
-            object.__setattr__(self, "_more_hooks", {})
-        return self._hook(self._more_hooks.setdefault(kind, OrderedDict()), hook, prepend, False)
+        # Of two threads both have the same one.
+        more = self.__dict__.setdefault("_more_hooks", {})
+        return self._hook(more.setdefault(kind, OrderedDict()), hook, prepend, False)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Calls ``hook(module, grad_input, grad_output)`` when the gradients of the module's inputs are there: tuples, with ``None`` for an input that has
@@ -361,7 +367,7 @@ class Module:
     def named_children(self):
         """The modules in it, not those in them, with names."""
         seen = set()
-        for name, module in self._modules.items():
+        for name, module in list(self._modules.items()):
             if module is not None and id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
@@ -378,7 +384,7 @@ class Module:
         if remove_duplicate:
             memo.add(self)
         yield prefix, self
-        for name, module in self._modules.items():
+        for name, module in list(self._modules.items()):
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
@@ -386,7 +392,7 @@ class Module:
         seen = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
-            for name, tensor in getattr(module, kind).items():
+            for name, tensor in list(getattr(module, kind).items()):
                 if tensor is None or id(tensor) in seen:
                     continue
                 if remove_duplicate:
@@ -562,7 +568,7 @@ class Module:
         for hook in self._hooks("state_dict_pre"):
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
+        for name, module in list(self._modules.items()):
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._hooks("state_dict_post"):
@@ -573,7 +579,7 @@ class Module:
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         # What is this module's own: a class that saves more, or under other names, overrides it, as in PyTorch.
         for kind in (self._parameters, self._buffers):
-            for name, tensor in kind.items():
+            for name, tensor in list(kind.items()):
                 if tensor is not None and name not in self._non_persistent:
                     destination[prefix + name] = tensor if keep_vars else tensor.detach()
         extra = self.get_extra_state()
@@ -610,7 +616,7 @@ class Module:
             if type(module)._load_from_state_dict is not Module._load_from_state_dict:
                 module._load_from_state_dict(*around)
             for kind in (module._parameters, module._buffers):
-                for name, tensor in kind.items():
+                for name, tensor in list(kind.items()):
                     if tensor is not None and name not in module._non_persistent:
                         own[path + name] = tensor
             if type(module).get_extra_state is not Module.get_extra_state:
@@ -668,7 +674,7 @@ class Module:
 
     def __repr__(self):
         lines = []
-        for name, module in self._modules.items():
+        for name, module in list(self._modules.items()):
             lines.append(f"({name}): " + repr(module).replace("\n", "\n  "))
         extra = self.extra_repr()
         if not lines:

@@ -11,7 +11,7 @@ from collections import OrderedDict, defaultdict
 from .. import _check, _noted
 from .._errors import ArgumentError, StateDictError
 from .._unigrad import Tensor, _nn, _optim, tensor
-from ..nn.module import RemovableHandle
+from ..nn.module import RemovableHandle, _called
 
 __all__ = ["Optimizer"]
 
@@ -297,7 +297,7 @@ class Optimizer:
         """One step with the gradients that ``backward`` left; computes the loss too, in the same evaluation. With a ``closure`` its loss is returned."""
         if self._inner is None:
             raise NotImplementedError(f"{type(self).__name__} has no `step`\n help: write the method")
-        for hook in list(self._pre_step_hooks.values()):
+        for hook in _called(self._pre_step_hooks):
             given = hook(self, (closure,) if closure is not None else (), {})
             if given is not None:
                 closure = given[0][0] if given[0] else given[1].get("closure", closure)
@@ -323,7 +323,7 @@ class Optimizer:
         self._after_step()
 
     def _after_step(self):
-        for hook in list(self._step_hooks.values()):
+        for hook in _called(self._step_hooks):
             hook(self, (), {})
 
     def _hook(self, hooks, hook, prepend=False):
@@ -391,10 +391,10 @@ class Optimizer:
 
     def state_dict(self):
         """State and settings, in PyTorch's form: ``{"state": {0: {"step": .., ..}}, "param_groups": [..]}``."""
-        for hook in list(self._save_hooks.values()):
+        for hook in _called(self._save_hooks):
             hook(self)
         made = self._saved()
-        for hook in list(self._saved_hooks.values()):
+        for hook in _called(self._saved_hooks):
             given = hook(self, made)
             made = made if given is None else given
         return made
@@ -454,13 +454,13 @@ class Optimizer:
 
     def load_state_dict(self, state_dict):
         """Continues from a ``state_dict``, of this library or of PyTorch. Nothing changes unless it fits."""
-        for hook in list(self._load_hooks.values()):
+        for hook in _called(self._load_hooks):
             given = hook(self, state_dict)
             state_dict = state_dict if given is None else given
         if not isinstance(state_dict, dict) or "state" not in state_dict or "param_groups" not in state_dict:
             raise TypeError("argument 'state_dict': what an optimizer's `state_dict()` gives is wanted")
         self._load(state_dict)
-        for hook in list(self._loaded_hooks.values()):
+        for hook in _called(self._loaded_hooks):
             hook(self)
 
     def _load(self, state_dict):
