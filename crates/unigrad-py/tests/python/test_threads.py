@@ -204,7 +204,7 @@ def test_an_optimizer_counts_every_step():
     assert np.isfinite(w.tolist()).all()
 
 
-def test_who_asks_an_optimizer_during_its_closure_waits():
+def test_a_thread_that_asks_an_optimizer_during_its_closure_waits():
     w = nn.Parameter(ug.tensor([4.0, -1.0]))
     optimizer = optim.LBFGS([w], max_iter=2)
 
@@ -376,7 +376,7 @@ def test_nets_of_values_that_others_change():
 
 
 def test_others_ask_while_the_main_thread_works():
-    # The main thread hears signals while it works, and has to take Python's lock for that: who waits for it may not hold the lock.
+    # The main thread hears signals while it works, and has to take Python's lock for that: what waits for it may not hold the lock.
     program = """
     import threading
     import unigrad as ug

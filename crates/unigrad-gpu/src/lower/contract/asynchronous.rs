@@ -187,7 +187,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: A
             stages.multiply(b, &sides, k0, |a, held| inner.put(a, held));
         }
         b.raw(match instructions {
-            Instructions::Wgmma => wgmma::write_sums(&inner, shared, acc, ld),
+            Instructions::Wgmma => wgmma::write_sums(bn, shared, acc, ld),
             Instructions::MmaSync => mma_sync::write_sums(&inner, shared, acc, ld),
         });
         b.barrier();

@@ -93,7 +93,7 @@ impl Loop {
         let other_lanes = if operand.arg == p.a.arg { p.n } else { p.m };
         let pays = match self {
             Loop::Halves(_) => other_lanes <= made::MOST_LANES_OF_HALVES && AsyncTiles::takes(operand),
-            Loop::Single(_) => other_lanes <= made::MOST_LANES_OF_SINGLES,
+            Loop::Single(plan) => plan.makes(other_lanes),
         };
         pays && made::is_short(prologue)
     }

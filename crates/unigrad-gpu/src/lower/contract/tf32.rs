@@ -1,8 +1,10 @@
-//! Products of `F32` that may be rounded to TF32, by [`native::tf32`](super::super::native::tf32): convolutions read through windows as well, since operands may have any strides.
+//! Products of `F32` that may be rounded to TF32, by the instructions of warps ([`native::tf32`](super::super::native::tf32)) or of warpgroups
+//! ([`native::tf32_wgmma`](super::super::native::tf32_wgmma)): convolutions read through windows as well, since operands may have any strides.
 //!
 //! Always: tiles, parts of `k` and their order follow from sizes and the target. Never: takes a product in which rounding was not allowed, or one so small that whole tiles are idle.
 
 use super::super::native::tf32::{self as native, Loop, Operand as NativeOperand, Warps};
+use super::super::native::tf32_wgmma as groups;
 use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Groups, Item, item, tile_of};
 use super::made::{self, Stages};
@@ -11,7 +13,7 @@ use super::sink::Sink;
 use super::source::Source;
 use super::staged_store::{Staged, masks};
 use super::tile::Parts;
-use unigrad_ir::{Builder, Target, Type, Value};
+use unigrad_ir::{Builder, Place, Raw, Target, Type, Value};
 use unigrad_kernel::Contract;
 use unigrad_scalar::DType;
 
@@ -46,15 +48,47 @@ mod times {
     pub(super) const PART: f64 = 8.0 / 3e6;
 }
 
+/// What the loop of warpgroups is expected to take, likewise.
+mod group_times {
+    /// A stage of a tile of so many columns, and around the stages.
+    pub(super) fn stage(bn: u32) -> f64 {
+        if bn == 256 { 0.68 } else { 0.42 }
+    }
+    pub(super) fn around(bn: u32) -> f64 {
+        if bn == 256 { 5.0 } else { 3.0 }
+    }
+    /// Rows and columns of which most of a tile would be idle.
+    pub(super) const LEAST_ROWS: u64 = 65;
+    pub(super) const LEAST_COLUMNS: u64 = 65;
+}
+
 /// How the loop is set up for a problem.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tf32Tiles {
     bm: u32,
     bn: u32,
+    pub(super) parts: Parts,
+    way: Way,
+}
+
+/// Whose instructions multiply.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Warps(ByWarps),
+    Groups,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ByWarps {
     stages: u32,
     round: u32,
     warps: Warps,
-    pub(super) parts: Parts,
+}
+
+/// The loop of a problem.
+enum Inner {
+    Warps(Loop),
+    Groups(groups::Loop),
 }
 
 /// Which way an operand is copied: along `k`, and four elements at once.
@@ -71,6 +105,33 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Tf32Tiles> {
     if !is_wanted || !is_short {
         return None;
     }
+    let by_warps = plan_warps(p, target);
+    let by_groups = plan_groups(p, target);
+    [by_warps, by_groups].into_iter().flatten().min_by(|x, y| x.1.total_cmp(&y.1)).map(|best| best.0)
+}
+
+/// The best tiles for warpgroups, and what they are expected to take.
+fn plan_groups(p: &Problem, target: &Target) -> Option<(Tf32Tiles, f64)> {
+    let takes = |operand: &Operand| way(operand).1 && operand.made.is_none();
+    let is_large = p.m >= group_times::LEAST_ROWS && p.n >= group_times::LEAST_COLUMNS;
+    if !groups::available(target) || !is_large || !takes(&p.a) || !takes(&p.b) {
+        return None;
+    }
+    let units = u64::from(target.compute_units.max(1));
+    let most = (p.k / LEAST_PART).clamp(1, MOST_PARTS);
+    let choices = groups::WIDTHS.iter().flat_map(|bn| (1..=most).map(|parts| (*bn, Parts::of(p.k, parts, groups::BK.into()))));
+    let all = choices.filter_map(|(bn, parts)| {
+        let tiles = Tf32Tiles { bm: groups::BM, bn, parts, way: Way::Groups };
+        let workgroups = p.batch * p.m.div_ceil(groups::BM.into()) * p.n.div_ceil(bn.into()) * parts.count;
+        let stages = parts.len.min(p.k).div_ceil(groups::BK.into()) as f64;
+        let time = workgroups.div_ceil(units) as f64 * (stages * group_times::stage(bn) + group_times::around(bn));
+        (tiles.inner(p).shared_bytes() as usize <= target.shared_bytes).then(|| (tiles, time + sums_time(p, parts)))
+    });
+    all.min_by(|x, y| x.1.total_cmp(&y.1))
+}
+
+/// The best tiles for warps, and what they are expected to take.
+fn plan_warps(p: &Problem, target: &Target) -> Option<(Tf32Tiles, f64)> {
     let sides = || (native::LEAST_TILE.ilog2()..=native::MOST_TILE.ilog2()).map(|bits| 1 << bits);
     let all = sides().flat_map(|bm| sides().map(move |bn| (bm, bn)));
     let stages = |parts: Parts| parts.len.min(p.k).div_ceil(native::BK.into());
@@ -80,9 +141,16 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<Tf32Tiles> {
         let parts = best_parts(p, target, [bm, bn], stage_time(p, (bm, bn, warps)));
         let warps = Warps::of(bm, bn, stages(parts))?;
         let time = time(p, target, [bm, bn], stage_time(p, (bm, bn, warps)), parts);
-        Some((with_stages(p, target, Tf32Tiles { bm, bn, stages: 0, round: 1, warps, parts })?, time))
+        let plain = ByWarps { stages: 0, round: 1, warps };
+        let by = with_stages(p, target, ([bm, bn], parts, plain))?;
+        Some((Tf32Tiles { bm, bn, parts, way: Way::Warps(by) }, time))
     });
-    best.min_by(|x, y| x.1.total_cmp(&y.1)).map(|best| best.0)
+    best.min_by(|x, y| x.1.total_cmp(&y.1))
+}
+
+/// The launch that adds parts up, if there are some.
+fn sums_time(p: &Problem, parts: Parts) -> f64 {
+    if parts.count > 1 { times::SUMS + (p.batch * p.m * p.n * parts.count) as f64 * times::PART } else { 0.0 }
 }
 
 /// The parts of `k` that take the least time with such tiles.
@@ -119,49 +187,117 @@ fn time(p: &Problem, target: &Target, [bm, bn]: [u32; 2], stage: f64, parts: Par
     let waves = (all as f64 / units as f64).max(all.div_ceil(units) as f64 * 0.5 + 0.5);
     let stages = parts.len.min(p.k).div_ceil(native::BK.into()) as f64;
     let around = times::AROUND + f64::from(bm * bn) * times::SUM;
-    let sums = if parts.count > 1 { times::SUMS + (p.batch * p.m * p.n * parts.count) as f64 * times::PART } else { 0.0 };
-    waves * (stages * stage + around) + sums
+    waves * (stages * stage + around) + sums_time(p, parts)
 }
 
 /// With as many stages as leave room for the workgroups that a unit should have at once, or as fit. `None` if two do not.
-fn with_stages(p: &Problem, target: &Target, tiles: Tf32Tiles) -> Option<Tf32Tiles> {
-    let workgroups = p.batch * p.m.div_ceil(tiles.bm.into()) * p.n.div_ceil(tiles.bn.into()) * tiles.parts.count;
+fn with_stages(p: &Problem, target: &Target, (tile, parts, by): ([u32; 2], Parts, ByWarps)) -> Option<ByWarps> {
+    let [bm, bn] = tile;
+    let workgroups = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into()) * parts.count;
     let is_few = workgroups <= 2 * u64::from(target.compute_units);
-    let n_stages = u32::try_from(tiles.parts.len.min(p.k).div_ceil(native::BK.into())).unwrap_or(u32::MAX);
+    let n_stages = u32::try_from(parts.len.min(p.k).div_ceil(native::BK.into())).unwrap_or(u32::MAX);
     let most = if is_few { MOST_STAGES_OF_FEW } else { MOST_STAGES }.min(n_stages.saturating_add(1)).max(2);
     let room = |workgroups: usize| {
         let fits = |stages: &u32| {
-            let bytes = Tf32Tiles { stages: *stages, ..tiles }.inner(p).shared_bytes() as usize;
+            let bytes = by_warps(p, tile, parts, ByWarps { stages: *stages, ..by }).shared_bytes() as usize;
             bytes <= target.shared_bytes / workgroups
         };
         (2..=most).rev().find(fits)
     };
-    let at_once = tiles.inner(p).at_once() as usize;
+    let inner = by_warps(p, tile, parts, by);
+    let at_once = inner.at_once() as usize;
     let several = room(at_once).filter(|stages| *stages > 2);
     let stages = several.or_else(|| room(1))?;
     // What a stage of a small tile takes is little beside the wait for all threads before it.
-    let is_short = stage_time(p, (tiles.bm, tiles.bn, tiles.warps)) - times::STAGE <= SHORT_STAGE;
+    let is_short = stage_time(p, (bm, bn, by.warps)) - times::STAGE <= SHORT_STAGE;
     let is_made = p.a.made.is_some() || p.b.made.is_some();
-    let round = if is_short && !is_made && !tiles.inner(p).has_tables() && stages >= 2 * ROUND { ROUND } else { 1 };
-    Some(Tf32Tiles { stages: stages / round * round, round, ..tiles })
+    let round = if is_short && !is_made && !inner.has_tables() && stages >= 2 * ROUND { ROUND } else { 1 };
+    Some(ByWarps { stages: stages / round * round, round, ..by })
+}
+
+fn native_operand(operand: &Operand, tile: u32, lanes: u64) -> NativeOperand {
+    let (k_major, wide) = way(operand);
+    let dims = |dims: &super::problem::Dims| dims.0.iter().map(|d| (d.size, d.stride)).collect();
+    NativeOperand { k_major, made: operand.made.is_some(), wide, tile, lanes, dims: dims(&operand.lanes), k: dims(&operand.k) }
+}
+
+fn by_warps(p: &Problem, [bm, bn]: [u32; 2], parts: Parts, ByWarps { stages, round, warps }: ByWarps) -> Loop {
+    let (a, b, masked) = (native_operand(&p.a, bm, p.m), native_operand(&p.b, bn, p.n), parts.mask_k(p.k, native::BK));
+    Loop { a, b, k: p.k, part: parts.len, masked, stages, round, warps }
 }
 
 impl Tf32Tiles {
-    fn inner(&self, p: &Problem) -> Loop {
-        let operand = |operand: &Operand, tile: u32, lanes: u64| {
-            let (k_major, wide) = way(operand);
-            let dims = |dims: &super::problem::Dims| dims.0.iter().map(|d| (d.size, d.stride)).collect();
-            NativeOperand { k_major, made: operand.made.is_some(), wide, tile, lanes, dims: dims(&operand.lanes), k: dims(&operand.k) }
-        };
-        Loop {
-            a: operand(&p.a, self.bm, p.m),
-            b: operand(&p.b, self.bn, p.n),
-            k: p.k,
-            part: self.parts.len,
-            masked: self.parts.mask_k(p.k, native::BK),
-            stages: self.stages,
-            round: self.round,
-            warps: self.warps,
+    fn inner(&self, p: &Problem) -> Inner {
+        let Tf32Tiles { bm, bn, parts, way } = *self;
+        match way {
+            Way::Warps(by) => Inner::Warps(by_warps(p, [bm, bn], parts, by)),
+            Way::Groups => {
+                let (a, b, masked) = (native_operand(&p.a, bm, p.m), native_operand(&p.b, bn, p.n), parts.mask_k(p.k, groups::BK));
+                Inner::Groups(groups::Loop { a, b, k: p.k, part: parts.len, masked })
+            }
+        }
+    }
+
+    /// Whether threads make the elements of operands whose other side has so many lanes.
+    pub(super) fn makes(&self, other_lanes: u64) -> bool {
+        matches!(self.way, Way::Warps(_)) && other_lanes <= made::MOST_LANES_OF_SINGLES
+    }
+}
+
+impl Inner {
+    fn name(&self) -> &'static str {
+        match self {
+            Inner::Warps(_) => "contract_tf32",
+            Inner::Groups(_) => "contract_tf32_wgmma",
+        }
+    }
+
+    fn threads(&self) -> u32 {
+        match self {
+            Inner::Warps(_) => native::THREADS,
+            Inner::Groups(_) => groups::THREADS,
+        }
+    }
+
+    fn shared_bytes(&self) -> u32 {
+        match self {
+            Inner::Warps(inner) => inner.shared_bytes(),
+            Inner::Groups(inner) => inner.shared_bytes(),
+        }
+    }
+
+    fn sums(&self) -> u32 {
+        match self {
+            Inner::Warps(inner) => inner.sums(),
+            Inner::Groups(inner) => inner.sums(),
+        }
+    }
+
+    fn ld(&self) -> u32 {
+        match self {
+            Inner::Warps(inner) => inner.ld(),
+            Inner::Groups(inner) => inner.ld(),
+        }
+    }
+
+    fn sums_apart(&self) -> u32 {
+        match self {
+            Inner::Warps(inner) => inner.sums_apart(),
+            Inner::Groups(_) => 1,
+        }
+    }
+
+    fn at_once(&self) -> u32 {
+        match self {
+            Inner::Warps(inner) => inner.at_once(),
+            Inner::Groups(inner) => inner.at_once(),
+        }
+    }
+
+    fn write_sums(&self, shared: Place, acc: Place) -> Raw {
+        match self {
+            Inner::Warps(inner) => inner.write_sums(shared, acc),
+            Inner::Groups(inner) => inner.write_sums(shared, acc),
         }
     }
 }
@@ -170,7 +306,8 @@ impl Tf32Tiles {
 pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: Tf32Tiles) -> Result<ProgramLaunch, Unsupported> {
     let inner = plan.inner(p);
     let Tf32Tiles { bm, bn, parts, .. } = plan;
-    let mut s = Signature::new("contract_tf32", [native::THREADS, 1, 1]);
+    let threads = inner.threads();
+    let mut s = Signature::new(inner.name(), [threads, 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;
     let second = Source::declare(&mut s, contract, &p.b, target)?;
     let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
@@ -178,8 +315,15 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let groups = Groups::new(tiles_m * tiles_n * p.batch * parts.count, target)?;
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
-    let (sources, spreads) = ([&first, &second], [inner.a.spread(), inner.b.spread()]);
-    let held = made::room(&mut s, sources, spreads.map(|spread| (spread, DType::F32)));
+    let sources = [&first, &second];
+    let made = match &inner {
+        Inner::Warps(inner) => {
+            let spreads = [inner.a.spread(), inner.b.spread()];
+            let held = made::room(&mut s, sources, spreads.map(|spread| (spread, DType::F32)));
+            (held != [None, None]).then_some((inner, spreads, held))
+        }
+        Inner::Groups(_) => None,
+    };
     s.b.at_once(inner.at_once());
     groups.each(&mut s.b, |b, id| {
         let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
@@ -191,20 +335,22 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
         let k0 = b.mul_const(part, parts.len as i64);
         let base = sink.base(b, if parts.count > 1 { both } else { batch });
         // Vectors of 16 bytes, and longer ones where no thread has none for it.
-        let most = if bm * bn / 8 < native::THREADS { 4 } else { 8 };
+        let most = if bm * bn / 8 < threads { 4 } else { 8 };
         let v = sink.vector(target, most).min(bn);
-        let staged = Staged { shared, rows: bm, cols: bn, ld: inner.ld(), v, threads: native::THREADS, load: 4, parts: inner.sums_apart() };
+        let staged = Staged { shared, rows: bm, cols: bn, ld: inner.ld(), v, threads, load: 4, parts: inner.sums_apart() };
         let row_of = |b: &mut Builder, staged: Value| b.add(row0, staged);
         let early = staged.begin(b, &base, masks(p, bm, bn), col0, row_of);
         // No statement names the place of an operand that is made.
         let values = [row0, col0, base_a, base_b, k0];
         let places = [first.place().unwrap_or(shared), second.place().unwrap_or(shared), shared, acc];
-        if held == [None, None] {
-            b.raw(inner.statement(values, places));
-        } else {
-            let sides = made::sides(p, sources, held, spreads, [[row0, col0], [base_a, base_b]], inner.masked);
-            let stages = Stages { statements: inner.statements(values, places), count: inner.n_stages(), len: native::BK };
-            stages.multiply(b, &sides, k0, |a, held| inner.put(a, held));
+        match (made, &inner) {
+            (None, Inner::Warps(inner)) => b.raw(inner.statement(values, places)),
+            (None, Inner::Groups(inner)) => b.raw(inner.statement(values, places)),
+            (Some((inner, spreads, held)), _) => {
+                let sides = made::sides(p, sources, held, spreads, [[row0, col0], [base_a, base_b]], inner.masked);
+                let stages = Stages { statements: inner.statements(values, places), count: inner.n_stages(), len: native::BK };
+                stages.multiply(b, &sides, k0, |a, held| inner.put(a, held));
+            }
         }
         b.raw(inner.write_sums(shared, acc));
         b.barrier();

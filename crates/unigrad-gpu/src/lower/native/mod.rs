@@ -12,4 +12,5 @@ pub(super) mod mma_sync;
 pub(super) mod narrow;
 pub(super) mod resident;
 pub(super) mod tf32;
+pub(super) mod tf32_wgmma;
 pub(super) mod wgmma;

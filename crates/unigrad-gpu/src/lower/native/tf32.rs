@@ -103,7 +103,7 @@ pub(in crate::lower) struct Loop {
 }
 
 /// Elements of the offset of element `x`, as C: 32 bits, in which sums may wrap on the way.
-fn offset(dims: &Dims, x: &str) -> String {
+pub(super) fn offset(dims: &Dims, x: &str) -> String {
     let mut terms = Vec::new();
     let mut below = 1;
     for (at, (size, stride)) in dims.iter().enumerate().rev() {

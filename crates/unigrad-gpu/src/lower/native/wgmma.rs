@@ -19,7 +19,7 @@ pub(in crate::lower) fn available(target: &Target) -> bool {
 pub(in crate::lower) fn statement(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Raw {
     Raw {
         texts: vec![(Dialect::Cuda, l.whole(&pieces(l)))],
-        preludes: vec![(Dialect::Cuda, Loop::copy_prelude().to_owned()), (Dialect::Cuda, prelude(l))],
+        preludes: preludes(l).map(|text| (Dialect::Cuda, text)).to_vec(),
         values: values.to_vec(),
         places: places.to_vec(),
     }
@@ -27,8 +27,18 @@ pub(in crate::lower) fn statement(l: &Loop, values: [Value; 5], places: [Place; 
 
 /// The loop as statements, for operands that the threads make.
 pub(in crate::lower) fn statements(l: &Loop, values: [Value; 5], places: [Place; 4]) -> Statements {
-    Statements::new(pieces(l), &[Loop::copy_prelude().to_owned(), prelude(l)], values, places)
+    Statements::new(pieces(l), &preludes(l), values, places)
 }
+
+fn preludes(l: &Loop) -> [String; 3] {
+    [Loop::copy_prelude().to_owned(), MATRIX.to_owned(), prelude(l)]
+}
+
+/// Describes a matrix in shared memory to an instruction.
+pub(super) const MATRIX: &str = r#"static __device__ __forceinline__ unsigned long long ug_matrix(unsigned at, unsigned lanes_step, unsigned step) {
+  return (unsigned long long)((at & 0x3ffff) >> 4) | (unsigned long long)(lanes_step >> 4) << 16 | (unsigned long long)(step >> 4) << 32 | 1ull << 62;
+}
+"#;
 
 fn prelude(l: &Loop) -> String {
     let (n, sums, half) = (l.b.tile, l.sums(), l.half());
@@ -37,10 +47,7 @@ fn prelude(l: &Loop) -> String {
     let (a, b, scale) = (sums, sums + 1, sums + 2);
     let (ta, tb) = (u32::from(!l.a.k_major), u32::from(!l.b.k_major));
     format!(
-        r#"static __device__ __forceinline__ unsigned long long ug_matrix(unsigned at, unsigned lanes_step, unsigned step) {{
-  return (unsigned long long)((at & 0x3ffff) >> 4) | (unsigned long long)(lanes_step >> 4) << 16 | (unsigned long long)(step >> 4) << 32 | 1ull << 62;
-}}
-static __device__ __forceinline__ void ug_multiply(float* d, unsigned long long a, unsigned long long b, int add) {{
+        r#"static __device__ __forceinline__ void ug_multiply(float* d, unsigned long long a, unsigned long long b, int add) {{
   asm volatile("{{ .reg .pred p; setp.ne.b32 p, %{scale}, 0; wgmma.mma_async.sync.aligned.m64n{n}k16.f32.{half}.{half} {{{registers}}}, %{a}, %{b}, p, 1, 1, {ta}, {tb}; }}"
     : {operands} : "l"(a), "l"(b), "r"(add));
 }}
@@ -93,9 +100,9 @@ fn pieces(l: &Loop) -> Pieces {
     Pieces { setup, before, after, end: end.to_owned(), ahead }
 }
 
-/// A statement that writes the sums to shared memory, row by row, `ld` elements apart: sum `4 * j + {0, 1}` is in columns
+/// A statement that writes the sums of a tile of so many columns to shared memory, row by row, `ld` elements apart: sum `4 * j + {0, 1}` is in columns
 /// `8 * j + 2 * (lane % 4) + {0, 1}` of row `16 * warp + lane / 4`, and `4 * j + {2, 3}` in those of the row 8 further.
-pub(in crate::lower) fn write_sums(l: &Loop, shared: Place, sums: Place, ld: u32) -> Raw {
+pub(in crate::lower) fn write_sums(columns: u32, shared: Place, sums: Place, ld: u32) -> Raw {
     let text = format!(
         r#"{{{{
   const unsigned lane = threadIdx.x & 31u;
@@ -106,7 +113,7 @@ pub(in crate::lower) fn write_sums(l: &Loop, shared: Place, sums: Place, ld: u32
     *(float2*)(to + 8 * j + {below}) = make_float2({{p1}}[4 * j + 2], {{p1}}[4 * j + 3]);
   }}}}
 }}}}"#,
-        blocks = l.b.tile / 8,
+        blocks = columns / 8,
         below = 8 * ld
     );
     Raw { texts: vec![(Dialect::Cuda, text)], preludes: Vec::new(), values: Vec::new(), places: vec![shared, sums] }

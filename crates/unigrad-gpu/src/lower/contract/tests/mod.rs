@@ -480,3 +480,33 @@ fn native_templates_render() {
     let found: Vec<String> = programs.iter().map(|(arch, name)| format!("{arch} {name}")).collect();
     assert!(native.iter().all(|name| found.iter().any(|found| found == name)), "{found:?}");
 }
+
+/// The same of products that may be rounded: of every layout, with tiles that reach beyond the operands, with parts, and operands without runs of four elements.
+#[test]
+fn rounded_products_render() {
+    let mut rng = Rng(3);
+    let programs = &mut BTreeSet::new();
+    for (arch, shared_bytes) in [("sm_80", 160 << 10), ("sm_90", 227 << 10)] {
+        let dialect = unigrad_ir::Dialect::ALL[0];
+        let target = Target { dialect, arch: arch.to_owned(), shared_bytes, compute_units: 132, ..Target::interpreter() };
+        for shape in [[2048, 2048, 128], [260, 1000, 68], [128, 256, 8192], [1024, 130, 100], [16, 512, 2048], [301, 303, 77]] {
+            for (ta, tb) in [(false, false), (true, false), (false, true), (true, true)] {
+                let mut case = matmul(&mut rng, shape, ta, tb, [DType::F32; 3]);
+                case.contract.tf32 = true;
+                for step in lower(&case.contract, &target).unwrap().steps {
+                    if let Err(errors) = unigrad_ir::validate(&step.program, &target) {
+                        panic!("{shape:?} {arch}: {errors:?}");
+                    }
+                    let source = unigrad_ir::render(&step.program, &target).unwrap_or_else(|error| panic!("{shape:?} {arch}: {error}"));
+                    if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
+                        unigrad_ir::collect(&source, &target, folder.as_ref()).unwrap();
+                    }
+                    programs.insert(format!("{arch} {}", step.program.name));
+                }
+            }
+        }
+    }
+    for name in ["sm_80 contract_tf32", "sm_90 contract_tf32", "sm_90 contract_tf32_wgmma", "sm_90 contract_sums"] {
+        assert!(programs.contains(name), "{name} is not among {programs:?}");
+    }
+}
