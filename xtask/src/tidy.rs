@@ -74,6 +74,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("libraries do not panic", panics),
     ("what guards a result is checked in every build", guards),
     ("the planner has no default for what cannot happen", defaults),
+    ("an optimizer's rule has no result for what cannot happen", unchanged),
     ("a forgotten case does not compile", forgotten_cases),
     ("every file says what it is for", headers),
     ("every layer and loss has an example", examples),
@@ -253,6 +254,20 @@ fn defaults() -> Verdict {
 
 fn default_in(line: &Line) -> Option<&'static str> {
     DEFAULTS.iter().copied().find(|default| line.bare.contains(default))
+}
+
+const OPTIMIZERS: &str = "crates/unigrad-nn/src/optim/";
+
+/// A parameter that stays as it is looks like one that is trained.
+fn unchanged() -> Verdict {
+    library_lines(|path, lines, number| {
+        (path.starts_with(OPTIMIZERS) && gives_back(&lines[number]))
+            .then(|| "a rule gives back what it got: return `misfit(self, state, scalars)`, which is an error".to_owned())
+    })
+}
+
+fn gives_back(line: &Line) -> bool {
+    line.bare.contains(".clone(), state.to_vec())")
 }
 
 /// Crates that match ops, kernels and instructions; all drivers do.
@@ -517,6 +532,15 @@ mod tests {
         for good in ["// y.unwrap_or(0)", "\".unwrap_or(\"", "y.unwrap_or_else(|| fail())", "y.ok_or(0)?", "y.is_none_or(|x| x > 0)"] {
             assert_eq!(found(good), None, "{good}");
         }
+    }
+
+    #[test]
+    fn an_optimizers_rule_has_no_result_for_what_cannot_happen() {
+        assert_tidy(unchanged);
+        let found = |line: &str| source::lines(line).iter().any(gives_back);
+        assert!(
+            found("let [rate] = scalars else { return (value.clone(), state.to_vec()) };") && !found("// (value.clone(), state.to_vec())")
+        );
     }
 
     #[test]

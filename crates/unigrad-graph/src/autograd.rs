@@ -128,6 +128,20 @@ impl Arrived {
     }
 }
 
+/// The error of a share that comes when the node's gradient was sent on already, without it.
+#[cold]
+fn late(node: &Expr) -> Error {
+    (*Error::internal(node, "a gradient that arrives after the others were sent on")).clone()
+}
+
+/// The error of a node that is to be visited, and whose gradient is not there.
+#[cold]
+fn lost() -> Error {
+    let (message, help) =
+        ("a gradient is lost (a mistake of the library)".to_owned(), "report it with the lines that made the tensor".to_owned());
+    Error { kind: ErrorKind::Internal, op: "backward".into(), message, help, origin: Origin::current(), inputs: Vec::new() }
+}
+
 /// Gradients that have arrived so far, by node; the greatest id first.
 struct Pending {
     ids: BinaryHeap<NodeId>,
@@ -144,38 +158,38 @@ impl Pending {
         Pending { ids: BinaryHeap::with_capacity(PENDING), place: NodeIndex::new(newest), arrived: Vec::with_capacity(PENDING) }
     }
 
-    /// What has arrived at a node so far. Users have greater ids, so a node that has been taken gets no more.
-    fn at(&mut self, node: Expr) -> Option<&mut Arrived> {
-        let place = match self.place.get(node.id()) {
-            Some(place) => place as usize,
-            None => {
-                self.ids.push(node.id());
-                self.place.insert(node.id(), self.arrived.len() as u32);
-                self.arrived.push(Some((node, Arrived::default())));
-                self.arrived.len() - 1
-            }
-        };
-        self.arrived[place].as_mut().map(|(_, arrived)| arrived)
+    /// What has arrived at a node so far. Users have greater ids, so a node that has been taken gets no more: what would come too late is an error.
+    fn at(&mut self, node: Expr) -> Result<&mut Arrived, Error> {
+        if let Some(place) = self.place.get(node.id()) {
+            return match self.arrived.get_mut(place as usize) {
+                Some(Some((_, arrived))) => Ok(arrived),
+                Some(None) | None => Err(late(&node)),
+            };
+        }
+        self.ids.push(node.id());
+        self.place.insert(node.id(), self.arrived.len() as u32);
+        Ok(&mut self.arrived.push_mut(None).insert((node, Arrived::default())).1)
     }
 
     #[track_caller]
-    fn add(&mut self, node: Expr, share: Expr) {
-        if let Some(arrived) = self.at(node) {
-            arrived.own = Some(match &arrived.own {
-                Some(sum) => sum.add(&share),
-                None => share,
-            });
-        }
+    fn add(&mut self, node: Expr, share: Expr) -> Result<(), Error> {
+        let arrived = self.at(node)?;
+        arrived.own = Some(match &arrived.own {
+            Some(sum) => sum.add(&share),
+            None => share,
+        });
+        Ok(())
     }
 
     /// A gradient for part `i` of a loop.
     #[track_caller]
-    fn add_part(&mut self, whole: Expr, i: usize, share: Expr) {
-        let Some(Arrived { parts, .. }) = self.at(whole) else { return };
+    fn add_part(&mut self, whole: Expr, i: usize, share: Expr) -> Result<(), Error> {
+        let parts = &mut self.at(whole)?.parts;
         match parts.iter_mut().find(|(part, _)| *part == i) {
             Some((_, sum)) => *sum = sum.add(&share),
             None => parts.push((i, share)),
         }
+        Ok(())
     }
 
     /// Sends what arrived at a node on to the inputs that are wanted.
@@ -185,11 +199,11 @@ impl Pending {
             if let Op::Part(i) = node.op()
                 && let Some(whole) = node.input(0).filter(|whole| matches!(whole.op(), Op::Loop(_)))
             {
-                self.add_part(whole, *i, dy.clone());
+                self.add_part(whole, *i, dy.clone())?;
             } else {
                 // Not in a closure, where the origin of a sum would be this line.
                 for (input, share) in shares(node, dy, wants)? {
-                    self.add(input, share);
+                    self.add(input, share)?;
                 }
             }
         }
@@ -201,21 +215,24 @@ impl Pending {
             }
             spec.vjp(&mut vjp, &arrived.parts)?;
             for (input, share) in vjp.made()? {
-                self.add(input, share);
+                self.add(input, share)?;
             }
         }
         Ok(())
     }
 
     /// The node with the greatest id, and its gradient.
-    fn pop(&mut self) -> Option<(Expr, Arrived)> {
-        let id = self.ids.pop()?;
-        self.place.get(id).and_then(|place| self.arrived[place as usize].take())
+    fn pop(&mut self) -> Result<Option<(Expr, Arrived)>, Error> {
+        let Some(id) = self.ids.pop() else { return Ok(None) };
+        match self.place.get(id).and_then(|place| self.arrived.get_mut(place as usize)?.take()) {
+            Some(taken) => Ok(Some(taken)),
+            None => Err(lost()),
+        }
     }
 }
 
 #[track_caller]
-fn check(node: &Expr) -> Result<(), Error> {
+pub(crate) fn check(node: &Expr) -> Result<(), Error> {
     if node.is_consumed() {
         let message = "the graph was freed by an earlier backward pass".to_string();
         return Err(autograd_error(node, message, "use `backward_retain` for all passes but the last, or compute the loss again"));
@@ -290,10 +307,10 @@ fn collect(outputs: &[(Expr, Expr)], wrt: &[Expr], as_leaves: bool) -> Result<Ve
     let mut found: FxHashMap<Target, Expr> = FxHashMap::default();
     let mut pending = Pending::below(newest(&roots));
     for (output, dy) in outputs.iter().filter(|(output, _)| reaching.nodes.contains(&output.id())) {
-        pending.add(output.clone(), dy.clone());
+        pending.add(output.clone(), dy.clone())?;
     }
     let has_hooks = hooks::are_there();
-    while let Some((node, mut arrived)) = pending.pop() {
+    while let Some((node, mut arrived)) = pending.pop()? {
         let target = Target::of(&node);
         // As a leaf a node has no hooks: those that it has are called by the pass around.
         if has_hooks && !(as_leaves && wanted.contains(&target)) {
@@ -359,11 +376,11 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
     let mut pending = Pending::below(output.id());
     let mut visited = Vec::with_capacity(PENDING);
     if output.needs_grad() {
-        pending.add(output.clone(), dy.clone());
+        pending.add(output.clone(), dy.clone())?;
     }
     let has_hooks = hooks::are_there();
     let mut kept = Vec::new();
-    while let Some((node, mut arrived)) = pending.pop() {
+    while let Some((node, mut arrived)) = pending.pop()? {
         if has_hooks {
             arrived.pass(&node)?;
             if let (Some(dy), Some(old)) = (&arrived.own, hooks::kept_gradient(&node)) {
@@ -548,5 +565,46 @@ impl Reaching {
             }
         }
         Ok(Reaching { nodes, through })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn leaf() -> Expr {
+        Expr::buffer([2].into_iter().collect(), crate::DType::F32, 0, Arc::new(()))
+    }
+
+    #[test]
+    fn a_share_that_comes_too_late_is_an_error() {
+        let (x, dy) = (leaf(), leaf());
+        let mut pending = Pending::below(dy.id());
+        for _ in 0..2 {
+            pending.add(x.clone(), dy.clone()).unwrap();
+        }
+        pending.add_part(dy.clone(), 1, x.clone()).unwrap();
+        // The greatest id comes first.
+        assert_eq!(pending.pop().unwrap().map(|(node, arrived)| (node.id(), arrived.parts.len())), Some((dy.id(), 1)));
+        assert_eq!(pending.pop().unwrap().map(|(node, arrived)| (node.id(), arrived.own.is_some())), Some((x.id(), true)));
+        for error in [pending.add(x.clone(), dy.clone()), pending.add_part(dy, 0, x)].map(Result::unwrap_err) {
+            assert_eq!(error.kind, ErrorKind::Internal, "{error}");
+        }
+        assert!(pending.pop().unwrap().is_none());
+    }
+
+    #[test]
+    fn a_part_without_its_node_is_an_error() {
+        let (x, dy) = (leaf(), leaf());
+        let node = x.part(0);
+        let inputs = node.inputs().clone();
+        node.release_inputs(None);
+        let gradient =
+            || crate::ops::vjp(&mut Vjp { node: &node, dy: &dy, inputs: inputs.clone(), wants: &|_| true, shares: Shares::new() });
+        assert_eq!(gradient().unwrap_err().kind, ErrorKind::Internal);
+        // What another pass has let go is no mistake of the library.
+        node.set_consumed();
+        assert_eq!(gradient().unwrap_err().kind, ErrorKind::Autograd);
     }
 }

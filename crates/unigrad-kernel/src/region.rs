@@ -16,7 +16,7 @@
 //! Reductions have a fixed order for a given region, so reruns are bit-equal.
 
 use smallvec::SmallVec;
-use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Definition, Literal, ReduceOp, UnaryOp};
+use unigrad_scalar::{ArgReduceOp, BinaryOp, DType, Definition, Format, Literal, ReduceOp, UnaryOp};
 
 /// An SSA value: the instruction that makes it, by position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -38,6 +38,13 @@ pub struct Arg {
     pub len: usize,
     /// Whether the launch writes it. A written argument may also be read, at the index that is written.
     pub write: bool,
+}
+
+impl Arg {
+    /// Bytes that the launch may touch; of more than can be counted, as many as can be: no memory has them.
+    pub fn bytes(&self) -> usize {
+        Format::Plain(self.dtype).bytes_for(&[self.len]).unwrap_or(usize::MAX)
+    }
 }
 
 /// Where in a buffer a load or store goes: `offset + Σ strides[a] * index_of_axis(a) + Σ value * stride`, in elements.
@@ -203,6 +210,11 @@ impl Region {
         let accesses = self.insts.iter().filter_map(|inst| inst.op.access());
         let accesses = accesses.filter(|(at, _)| *at as usize == arg).map(|(_, index)| points(index));
         accesses.fold(0usize, usize::saturating_add).min(self.args[arg].len)
+    }
+
+    /// Bytes of [`Region::touched`].
+    pub fn touched_bytes(&self, arg: usize) -> usize {
+        Arg { len: self.touched(arg), ..self.args[arg] }.bytes()
     }
 
     /// By argument: its elements for each point of the first axis; none for one that this axis does not move through.

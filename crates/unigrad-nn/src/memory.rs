@@ -11,7 +11,7 @@ use crate::{
 };
 use unigrad_device::MemoryStats;
 use unigrad_tensor::{
-    Device, Tensor,
+    Device, Format, Tensor,
     eval::{self, Demand},
     grad_allow_unused,
 };
@@ -34,8 +34,9 @@ pub struct Estimate {
 /// Beyond this part of what a device has, little is left for other batches.
 const NEARLY_ALL: f64 = 0.9;
 
-fn bytes(tensor: &Tensor) -> u64 {
-    (tensor.numel() as u64).saturating_mul(tensor.dtype().size() as u64)
+/// Bytes of a tensor's elements; of more than can be counted, as many as can be: no memory has them.
+pub(crate) fn bytes(tensor: &Tensor) -> usize {
+    Format::Plain(tensor.dtype()).bytes_for(&tensor.shape()).unwrap_or(usize::MAX)
 }
 
 /// What a step needs; `loss` is that of one batch, recorded and not computed.
@@ -63,7 +64,7 @@ fn bytes(tensor: &Tensor) -> u64 {
 #[track_caller]
 pub fn estimate<M: Module + ?Sized, R: Rule>(model: &M, optimizer: &Optimizer<R>, loss: &Tensor) -> Result<Estimate> {
     let states = optimizer.rule().state_names();
-    let state = states.into_iter().flat_map(|name| optimizer.state_named(name)).map(|state| bytes(&state)).sum();
+    let state = states.into_iter().flat_map(|name| optimizer.state_named(name)).map(|state| bytes(&state) as u64).sum();
     estimate_with(model, &optimizer.parameters(), state, loss)
 }
 
@@ -76,7 +77,7 @@ pub fn estimate_with<M: Module + ?Sized>(model: &M, parameters: &[Tensor], state
     let loss = loss.clone().check()?;
     let mut estimate = Estimate { optimizer: state, ..Estimate::default() };
     for entry in module::entries(model) {
-        *(if entry.buffer { &mut estimate.buffers } else { &mut estimate.parameters }) += bytes(entry.tensor);
+        *(if entry.buffer { &mut estimate.buffers } else { &mut estimate.parameters }) += bytes(entry.tensor) as u64;
     }
     let parameters: Vec<&Tensor> = parameters.iter().collect();
     let gradients: Vec<Tensor> = grad_allow_unused(&loss, None, &parameters)?.into_iter().flatten().collect();
@@ -84,7 +85,7 @@ pub fn estimate_with<M: Module + ?Sized>(model: &M, parameters: &[Tensor], state
         let help = "give the loss as it was recorded, before it is read or realized, and computed from the optimizer's parameters";
         return Err(Error::argument("a memory estimate from a loss that depends on no parameter", help));
     }
-    estimate.gradients = gradients.iter().map(bytes).sum();
+    estimate.gradients = gradients.iter().map(|gradient| bytes(gradient) as u64).sum();
     let wanted: Vec<_> = [&loss].into_iter().chain(&gradients).map(Tensor::expr).collect();
     estimate.activations = eval::plan_of(&wanted)?.arena as u64;
     Ok(estimate)

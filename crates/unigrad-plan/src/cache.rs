@@ -49,3 +49,39 @@ impl<T> PlanCache<T> {
         self.entries.clear();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unigrad_graph::{DType, Expr, UnaryOp};
+
+    fn capture(op: UnaryOp) -> Capture {
+        let x = Expr::buffer([8].into_iter().collect(), DType::F32, 0, Arc::new(()));
+        Capture::new(&[x.unary(op)]).unwrap()
+    }
+
+    /// Keys are 64 bits of a hash: two graphs may have one.
+    #[test]
+    fn a_plan_of_another_graph_with_the_same_key_is_not_taken() {
+        let (exp, mut sin) = (capture(UnaryOp::Exp), capture(UnaryOp::Sin));
+        assert_ne!(exp.key, sin.key);
+        sin.key = exp.key;
+        let mut cache = PlanCache::new(4);
+        cache.insert(&exp, Options::default(), Arc::new("exp"));
+        assert_eq!(cache.get(&sin, Options::default()), None);
+        // Each is found by its own structure; the last one of a key has its place.
+        assert_eq!(cache.get(&capture(UnaryOp::Exp), Options::default()).as_deref(), Some(&"exp"));
+        cache.insert(&sin, Options::default(), Arc::new("sin"));
+        assert_eq!(cache.get(&sin, Options::default()).as_deref(), Some(&"sin"));
+        assert_eq!(cache.get(&exp, Options::default()), None);
+    }
+
+    #[test]
+    fn other_options_have_another_plan() {
+        let (exp, plain) = (capture(UnaryOp::Exp), Options::default());
+        let mut cache = PlanCache::new(4);
+        cache.insert(&exp, plain, Arc::new("plain"));
+        assert_eq!(cache.get(&exp, Options { tf32: true, ..plain }), None);
+        assert_eq!(cache.get(&exp, plain).as_deref(), Some(&"plain"));
+    }
+}

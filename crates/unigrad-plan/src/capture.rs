@@ -496,7 +496,49 @@ impl Kind {
             Op::Copy => Kind::Copy,
             Op::Invalid(_) => Kind::Invalid,
             Op::Buffer => Kind::StandIn,
-            _ => Kind::Inner,
+            Op::Const(_)
+            | Op::Iota { .. }
+            | Op::Random { .. }
+            | Op::Variable(_)
+            | Op::Unary(_)
+            | Op::Binary(_)
+            | Op::Where
+            | Op::Cast
+            | Op::Bitcast
+            | Op::Bounded { .. }
+            | Op::Reshape
+            | Op::Permute(_)
+            | Op::Expand
+            | Op::Slice(_)
+            | Op::Pad(..)
+            | Op::Concat { .. }
+            | Op::Window { .. }
+            | Op::DynSlice { .. }
+            | Op::DynUpdate { .. }
+            | Op::Reduce(..)
+            | Op::ArgReduce(..)
+            | Op::Scan { .. }
+            | Op::Gather { .. }
+            | Op::Scatter { .. }
+            | Op::ArgSort { .. }
+            | Op::TopK { .. }
+            | Op::MatMul
+            | Op::Conv(_)
+            | Op::ConvDataGrad(_)
+            | Op::ConvWeightGrad(_)
+            | Op::MaxPool(_)
+            | Op::Softmax { .. }
+            | Op::LogSoftmax { .. }
+            | Op::Normalize { .. }
+            | Op::Attention(_)
+            | Op::AttentionGrad(_)
+            | Op::Composite(_)
+            | Op::Loop(_)
+            | Op::Part(_)
+            | Op::Barrier
+            | Op::Kernel(_)
+            | Op::Custom(_)
+            | Op::Commit(_) => Kind::Inner,
         }
     }
 }
@@ -562,7 +604,40 @@ fn operations(op: &Op, below: u32, first: impl FnOnce() -> Option<u32>) -> u32 {
         // Its value is its first input; what its gradient needs is not computed for it.
         // DEFAULT: a function of nothing is stored, as is all that is not known to be cheap.
         Op::Custom(_) => first().unwrap_or(NOT_CHEAP),
-        _ => NOT_CHEAP,
+        Op::Random { .. }
+        | Op::Bitcast
+        | Op::Bounded { .. }
+        | Op::Pad(..)
+        | Op::Concat { .. }
+        | Op::DynSlice { .. }
+        | Op::DynUpdate { .. }
+        | Op::Reduce(..)
+        | Op::ArgReduce(..)
+        | Op::Scan { .. }
+        | Op::Gather { .. }
+        | Op::Scatter { .. }
+        | Op::ArgSort { .. }
+        | Op::TopK { .. }
+        | Op::MatMul
+        | Op::Conv(_)
+        | Op::ConvDataGrad(_)
+        | Op::ConvWeightGrad(_)
+        | Op::MaxPool(_)
+        | Op::Softmax { .. }
+        | Op::LogSoftmax { .. }
+        | Op::Normalize { .. }
+        | Op::Attention(_)
+        | Op::AttentionGrad(_)
+        | Op::Composite(_)
+        | Op::Loop(_)
+        | Op::Part(_)
+        | Op::Barrier
+        | Op::Kernel(_)
+        | Op::Commit(_)
+        | Op::Buffer
+        | Op::Scalar
+        | Op::Copy
+        | Op::Invalid(_) => NOT_CHEAP,
     }
 }
 

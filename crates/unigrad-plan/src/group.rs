@@ -214,7 +214,7 @@ impl Uses {
     pub(crate) fn holds(&self, launch: &Launch, last: usize, small: usize) -> bool {
         launch.args.iter().zip(launch.kernel.args()).any(|(id, arg)| {
             let ends = self.last.get(id).is_some_and(|use_| *use_ < last);
-            ends && self.made.contains(id) && !arg.write && arg.len.saturating_mul(arg.dtype.size()) > small
+            ends && self.made.contains(id) && !arg.write && arg.bytes() > small
         })
     }
 

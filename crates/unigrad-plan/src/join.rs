@@ -8,7 +8,7 @@
 use crate::group::Uses;
 use crate::lower::Launch;
 use smallvec::SmallVec;
-use unigrad_kernel::{InstOp, Joined, Kernel, Region};
+use unigrad_kernel::{Arg, InstOp, Joined, Kernel, Region};
 
 /// Parts of one launch at most: a program has the text of all.
 const PARTS: usize = 16;
@@ -24,7 +24,7 @@ fn is_part(launch: &Launch) -> bool {
         _ if launch.is_copy => false,
         Kernel::Grouped(grouped) => takes(&grouped.region),
         Kernel::Region(region) => {
-            let bytes = region.args.iter().map(|arg| arg.len.saturating_mul(arg.dtype.size())).fold(0, usize::saturating_add);
+            let bytes = region.args.iter().map(Arg::bytes).fold(0, usize::saturating_add);
             bytes <= SMALL_REGION && takes(region)
         }
         Kernel::Joined(_) | Kernel::Contract(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) => false,

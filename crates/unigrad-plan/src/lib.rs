@@ -14,11 +14,9 @@ mod arena;
 mod bases;
 mod build;
 mod cache;
+mod capture;
 mod channels_last;
 mod chunks;
-// What is no case of its own there is computed like any other op, and worth storing.
-#[allow(clippy::wildcard_enum_match_arm)]
-mod capture;
 mod commit;
 mod conv;
 mod copies;

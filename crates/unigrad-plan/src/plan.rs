@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
 use unigrad_graph::{Op, Origin};
-use unigrad_kernel::{AttentionGrad, Channels, Kernel, Library, Limits, Region};
+use unigrad_kernel::{Arg, AttentionGrad, Channels, Kernel, Library, Limits, Region};
 use unigrad_scalar::DType;
 
 /// What changes how a graph is compiled. Part of a plan's key.
@@ -278,13 +278,13 @@ fn as_float(bytes: impl Iterator<Item = usize>) -> f64 {
 /// Bytes that a region reads, or writes.
 fn region_traffic(region: &Region, write: bool) -> f64 {
     let args = region.args.iter().enumerate().filter(|(_, arg)| arg.write == write);
-    as_float(args.map(|(at, arg)| region.touched(at) * arg.dtype.size()))
+    as_float(args.map(|(at, _)| region.touched_bytes(at)))
 }
 
 impl PlannedLaunch {
     /// Bytes read and written, each element once.
     pub fn traffic(&self) -> (f64, f64) {
-        let all = |write: bool| as_float(self.kernel.args().iter().filter(|a| a.write == write).map(|a| a.len * a.dtype.size()));
+        let all = |write: bool| as_float(self.kernel.args().iter().filter(|a| a.write == write).map(Arg::bytes));
         if let Kernel::Region(region) = &self.kernel {
             return (region_traffic(region, false), region_traffic(region, true));
         }

@@ -56,16 +56,21 @@ pub enum ErrorKind {
 
 /// Anything that can go wrong with tensors, models, optimizers, data and checkpoints.
 ///
+/// Devices ([`unigrad_device::Error`]) and named axes ([`unigrad_graph::Error`]) have error types of their own. `?` converts them, so that one function or
+/// closure which returns [`Result`](crate::Result) can do all of it; [`Error::from`] does where a program looks at the kind at once.
+///
 /// ```
 /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
-/// use unigrad_tensor::{Device, ErrorKind, Tensor};
+/// use unigrad_tensor::{Device, Error, ErrorKind, Tensor};
 ///
 /// let device = Device::open("cpu")?;
 /// let x = Tensor::new([1.0f32, 2.0], &device);
 /// let error = x.reshape([3]).realize().unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Shape);
 /// assert!(!error.is_out_of_memory());
-/// # Ok::<(), unigrad_tensor::Error>(())
+/// let error = Device::open("cpu:99").map_err(Error::from).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::NotAvailable);
+/// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, Error)]
 pub enum Error {

@@ -3,7 +3,7 @@
 use crate::{Error, Result, Tensor, eval};
 use std::{borrow::Cow, fmt};
 use unigrad_device::Background;
-use unigrad_graph::{DType, Element, ErrorKind, Expr, F8E4M3, F8E5M2, bf16, f16};
+use unigrad_graph::{DType, Element, ErrorKind, Expr, F8E4M3, F8E5M2, Format, bf16, f16};
 
 impl Tensor {
     /// All elements in row-major order, of exactly this type. Evaluates.
@@ -96,7 +96,7 @@ impl Tensor {
     pub fn to_f64_vec(&self) -> Result<Vec<f64>> {
         let expr = self.valid()?;
         let bytes = eval::download(&expr)?;
-        if bytes.len() != expr.numel() * expr.dtype().size() {
+        if Format::Plain(expr.dtype()).bytes_for(expr.shape()) != Ok(bytes.len()) {
             return Err(Error::Internal(format!("{} bytes read for {:?} {}", bytes.len(), expr.shape(), expr.dtype())));
         }
         macro_rules! widen {

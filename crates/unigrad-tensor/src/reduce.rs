@@ -49,12 +49,15 @@ fn try_scan(x: &Expr, op: ScanOp, axis: i64, reverse: bool) -> Result<Expr, Expr
         return Ok(try_scan(&vector, op, axis, reverse)?.reshape(&[]));
     }
     let axis = resolve_axis(x, op.name(), axis)?;
-    Ok(match op {
-        ScanOp::Sum | ScanOp::Prod => x.cast(to_sum(x.dtype())).scan(op, axis, reverse),
-        // As numbers 0 and 1.
-        ScanOp::Max | ScanOp::Min if x.dtype() == DType::Bool => x.cast(DType::U8).scan(op, axis, reverse).cast(DType::Bool),
-        ScanOp::Max | ScanOp::Min | ScanOp::LogSumExp | ScanOp::Hypot => x.scan(op, axis, reverse),
-    })
+    // What is of floats alone says so itself. Results of other sums and products of integers are beyond the elements' range.
+    if op.rounds() && !op.needs_floats() {
+        return Ok(x.cast(to_sum(x.dtype())).scan(op, axis, reverse));
+    }
+    // As numbers 0 and 1.
+    if x.dtype() == DType::Bool && !op.needs_floats() {
+        return Ok(x.cast(DType::U8).scan(op, axis, reverse).cast(DType::Bool));
+    }
+    Ok(x.scan(op, axis, reverse))
 }
 
 /// The axes that a reduction over `axes` goes over, as a mask.

@@ -1,6 +1,8 @@
 //! Evaluation end to end on the CPU: graph, plan, launches, numbers.
 
+use unigrad_device::Config;
 use unigrad_graph::{DType, Expr, Literal, PadAxis, ReduceOp, SliceAxis};
+use unigrad_kernel::Kernel;
 use unigrad_tensor::eval;
 
 fn device() -> u32 {
@@ -171,4 +173,42 @@ fn second_evaluation_plans_nothing() {
     let after = eval::stats();
     assert_eq!(first, second * 2.0);
     assert_eq!((after.plans_built, after.compiles), (before.plans_built, before.compiles));
+}
+
+/// The products of a plan: whether each may be of TF32.
+fn products_of_tf32(y: &Expr) -> Vec<bool> {
+    let plan = eval::plan_of(std::slice::from_ref(y)).unwrap();
+    let product = |launch: &unigrad_plan::PlannedLaunch| match &launch.kernel {
+        Kernel::Contract(contract) => Some(contract.tf32),
+        _ => None,
+    };
+    plan.launches.iter().filter_map(product).collect()
+}
+
+/// A plan that was made with TF32 is not one for a program that forbids it.
+#[test]
+fn tf32_is_a_part_of_a_plans_key() {
+    let _alone = alone();
+    let product = || leaf(&ramp(37 * 41), &[37, 41]).matmul(&leaf(&ramp(41 * 43), &[41, 43]));
+    // The setting is the process's.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            Config::set_allow_tf32(self.0).unwrap();
+        }
+    }
+    device();
+    let _restore = Restore(Config::set_allow_tf32(false).unwrap());
+    let built = |allowed: bool| {
+        Config::set_allow_tf32(allowed).unwrap();
+        assert_eq!(products_of_tf32(&product()), [allowed]);
+        let before = eval::stats();
+        let values = read(&product());
+        let after = eval::stats();
+        (after.plans_built - before.plans_built, after.plan_hits - before.plan_hits, values)
+    };
+    let [on, off, again, last] = [true, false, true, false].map(built);
+    assert_eq!([(on.0, on.1), (off.0, off.1), (again.0, again.1), (last.0, last.1)], [(1, 0), (1, 0), (0, 1), (0, 1)]);
+    // The CPU has all digits in any case.
+    assert!(on.2 == off.2 && off.2 == again.2 && again.2 == last.2);
 }

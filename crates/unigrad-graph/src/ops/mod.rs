@@ -14,7 +14,7 @@ pub mod view;
 
 use crate::{
     Error, ErrorKind, Expr, Op,
-    autograd::{Vjp, autograd_error},
+    autograd::{Vjp, autograd_error, check},
     composite,
 };
 use unigrad_scalar::{BinaryOp, ScatterMode};
@@ -114,11 +114,14 @@ pub(crate) fn vjp(v: &mut Vjp<'_>) -> Result<(), Error> {
         Op::Normalize { axes, center, eps_bits } => reduce::normalize_vjp(v, *axes, *center, f64::from_bits(*eps_bits)),
         // Their values are their parts 0.
         Op::Attention(_) | Op::AttentionGrad(_) | Op::MaxPool(_) | Op::Composite(_) | Op::Loop(_) => return part_vjp(v, node, 0),
-        Op::Part(i) => {
-            if let Some(parent) = node.input(0) {
-                return part_vjp(v, &parent, *i);
+        Op::Part(i) => match node.input(0) {
+            Some(parent) => return part_vjp(v, &parent, *i),
+            None => {
+                // Another thread's pass may just have let it go.
+                check(node)?;
+                return Err((*Error::internal(node, "a part without the node that it is of")).clone());
             }
-        }
+        },
         Op::Barrier => v.send(0, |v| v.dy.clone()),
         Op::Kernel(spec) => {
             let help = "give it one: `CustomKernel::with_gradient`, or `detach` its inputs".to_owned();

@@ -1,6 +1,6 @@
 //! Adafactor (Shazeer and Stern, arXiv:1804.04235) as PyTorch computes it: second moments of a matrix as a row and a column.
 
-use super::{Group, Optimizer, Rule, StepNumbers, rule::norm, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, rule::norm, setters};
 use crate::error::Result;
 use unigrad_tensor::{DType, Origin, Tensor};
 
@@ -77,22 +77,22 @@ impl Rule for AdafactorRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let [share, rate, decay, eps2, d] = scalars else { return (value.clone(), state.to_vec()) };
+        let [share, rate, decay, eps2, d] = scalars else { return misfit(self, state, scalars) };
         let eps1 = self.eps1.unwrap_or(if value.dtype() == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) });
         let toward = |old: &Tensor, new: Tensor| old + (new - old) * share;
         let squares = gradient * gradient;
-        let (variance, new_state) = match state {
-            [row, column] => {
+        let (variance, new_state) = match (value.rank() > 1, state) {
+            (true, [row, column]) => {
                 let row = toward(row, squares.mean_keepdim(-1));
                 let column = toward(column, squares.mean_keepdim(-2));
                 let variance = &row * &column / row.mean_keepdim(-2).clamp_min(eps1);
                 (variance, vec![row, column])
             }
-            [variance] => {
+            (false, [variance]) => {
                 let variance = toward(variance, squares);
                 (variance.clone(), vec![variance])
             }
-            _ => return (value.clone(), state.to_vec()),
+            _ => return misfit(self, state, scalars),
         };
         let step = variance.clamp_min(eps1 * eps1).rsqrt() * gradient;
         let size = rms(value).maximum(eps2) * rate;

@@ -1,6 +1,6 @@
 //! Adagrad (Duchi et al., 2011) and Adadelta (Zeiler, arXiv:1212.5701): rates per element from the squares of its gradients.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -58,7 +58,7 @@ impl Rule for AdagradRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, decay, eps], [sum]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([rate, decay, eps], [sum]) = (scalars, state) else { return misfit(self, state, scalars) };
         let gradient = gradient + value * decay;
         let sum = sum + &gradient * &gradient;
         (value + gradient / (sum.sqrt() + eps) * rate, vec![sum])
@@ -106,7 +106,7 @@ impl Rule for AdadeltaRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, decay, rho, share, eps], [squares, deltas]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([rate, decay, rho, share, eps], [squares, deltas]) = (scalars, state) else { return misfit(self, state, scalars) };
         let gradient = gradient + value * decay;
         let squares = squares * rho + &gradient * &gradient * share;
         let delta = (deltas + eps).sqrt() / (&squares + eps).sqrt() * gradient;

@@ -1,6 +1,6 @@
 //! Adam and AdamW, as PyTorch computes them: bias-corrected moments, epsilon added to the corrected root.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed, misfit};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -83,19 +83,20 @@ impl Rule for AdamRule {
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let ([decay, beta1, share1, beta2, share2, minus_rate, root2, eps], [m, v, rest @ ..]) = (scalars, state) else {
-            return (value.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let (value, gradient) = decayed(value, gradient, decay, self.decoupled);
         let m = m * beta1 + &gradient * share1;
         let v = v * beta2 + &gradient * &gradient * share2;
         let mut new_state = vec![m.clone(), v.clone()];
-        let second = match rest.first() {
-            Some(greatest) => {
+        let second = match (self.amsgrad, rest) {
+            (true, [greatest]) => {
                 let greatest = greatest.maximum(&v);
                 new_state.push(greatest.clone());
                 greatest
             }
-            None => v,
+            (false, []) => v,
+            _ => return misfit(self, state, scalars),
         };
         (value + m / (second.sqrt() * root2 + eps) * minus_rate, new_state)
     }

@@ -6,7 +6,7 @@
 //! rounded up or down by a share that moves evenly from step to step, so that small changes are not lost but come in turns. Small tensors, whose state is
 //! nothing beside the rest, keep theirs whole.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, decayed, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{DType, Origin, Tensor};
 
@@ -154,7 +154,7 @@ impl Rule for AdamW8bitRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let [minus_rate, root2, place, decay, beta1, share1, beta2, share2, eps] = scalars else { return (value.clone(), state.to_vec()) };
+        let [minus_rate, root2, place, decay, beta1, share1, beta2, share2, eps] = scalars else { return misfit(self, state, scalars) };
         let moments = |m: &Tensor, v: &Tensor, g: &Tensor| (m * beta1 + g * share1, v * beta2 + g * g * share2);
         let dtype = value.dtype();
         match state {
@@ -176,7 +176,7 @@ impl Rule for AdamW8bitRule {
                 let (decayed, _) = decayed(&blocks(value), gradient, decay, true);
                 (whole(&(decayed + step), value), new_state)
             }
-            _ => (value.clone(), state.to_vec()),
+            _ => misfit(self, state, scalars),
         }
     }
 }

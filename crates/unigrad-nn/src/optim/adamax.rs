@@ -1,6 +1,6 @@
 //! Adamax (Kingma and Ba, arXiv:1412.6980, algorithm 2): Adam whose second moment is the greatest gradient of late.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -50,7 +50,7 @@ impl Rule for AdamaxRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, decay, beta1, share1, beta2, eps], [m, u]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([rate, decay, beta1, share1, beta2, eps], [m, u]) = (scalars, state) else { return misfit(self, state, scalars) };
         let gradient = gradient + value * decay;
         let m = m * beta1 + &gradient * share1;
         let u = (u * beta2).maximum(gradient.abs() + eps);

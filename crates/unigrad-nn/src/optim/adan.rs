@@ -1,6 +1,6 @@
 //! Adan (Xie et al., arXiv:2208.06677, algorithm 1): Nesterov's momentum from differences of gradients. As the authors' code (sail-sg/Adan) computes it.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -71,7 +71,7 @@ impl Rule for AdanRule {
         let ([rate, rate_diff, root3, beta1, share1, beta2, share2, beta3, share3, eps, decay, later], [m, v, n, before]) =
             (scalars, state)
         else {
-            return (value.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let diff = (gradient - before) * later;
         let m = m * beta1 + gradient * share1;

@@ -1,6 +1,6 @@
 //! Averaged stochastic gradient descent (Polyak and Juditsky, 1992), with the rates of Bottou (2012), as PyTorch computes it.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -58,7 +58,7 @@ impl Rule for AsgdRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, keep, share, decay], [average]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([rate, keep, share, decay], [average]) = (scalars, state) else { return misfit(self, state, scalars) };
         let gradient = gradient + value * decay;
         let value = value * keep + gradient * rate;
         let average = share.eq(1.0).where_(&value, average + (&value - average) * share);

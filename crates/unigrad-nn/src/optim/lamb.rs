@@ -1,7 +1,7 @@
 //! LAMB (You et al., arXiv:1904.00962, algorithm 2): Adam's step for each tensor, scaled to the tensor's norm. Where a norm is 0 the scale is 1, as in the
 //! reference codes (NVIDIA/apex, timm).
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, lars::trust_ratio, rule::norm, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, lars::trust_ratio, misfit, rule::norm, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -65,7 +65,7 @@ impl Rule for LambRule {
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let ([rate, decay, beta1, share1, beta2, share2, eps, first, root, one], [m, v]) = (scalars, state) else {
-            return (value.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let m = m * beta1 + gradient * share1;
         let v = v * beta2 + gradient * gradient * share2;

@@ -1,7 +1,7 @@
 //! LARS (You et al., arXiv:1708.03888): momentum, with a step for each tensor that is a fixed share of its norm. As facebookresearch/moco-v3 (`optimizer.py`)
 //! computes it.
 
-use super::{Group, Optimizer, Rule, StepNumbers, rule::norm, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, rule::norm, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -64,7 +64,7 @@ impl Rule for LarsRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, decay, momentum, trust], [mu]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([rate, decay, momentum, trust], [mu]) = (scalars, state) else { return misfit(self, state, scalars) };
         let direction = if value.rank() > 1 || self.adapts_vectors {
             let gradient = gradient + value * decay;
             let ratio = trust_ratio(&norm(value), &norm(&gradient), trust);

@@ -10,7 +10,7 @@ use super::Optimize;
 use crate::{
     archive::HostTensor,
     error::{Error, Result},
-    module,
+    memory, module,
 };
 use search::{Point, strong_wolfe};
 use std::collections::BTreeMap;
@@ -414,7 +414,7 @@ impl Optimize for Lbfgs {
     fn state_bytes(&self) -> usize {
         let Memory { direction, gradient, pairs, .. } = &self.memory;
         let pairs = pairs.iter().flat_map(|(y, s, _)| [y, s]);
-        direction.iter().map(|(direction, _)| direction).chain(gradient).chain(pairs).map(|x| x.numel() * x.dtype().size()).sum()
+        direction.iter().map(|(direction, _)| direction).chain(gradient).chain(pairs).map(memory::bytes).fold(0, usize::saturating_add)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lion (Chen et al., arXiv:2302.06675, algorithm 2): the sign of an average of the gradient and its momentum, with decoupled weight decay.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, misfit};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -48,7 +48,7 @@ impl Rule for LionRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([decay, beta1, share1, beta2, share2, minus_rate], [m]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([decay, beta1, share1, beta2, share2, minus_rate], [m]) = (scalars, state) else { return misfit(self, state, scalars) };
         let direction = (m * beta1 + gradient * share1).sign();
         (value * decay + direction * minus_rate, vec![m * beta2 + gradient * share2])
     }

@@ -3,7 +3,7 @@
 //!
 //! Always: part of the rule's own update, so that it costs no launch; the slow weights are state, and steps are transactions as before.
 
-use super::{Optimizer, Rule, StepNumbers, rule::state_dtype, ruled::Ruled};
+use super::{Optimizer, Rule, StepNumbers, misfit, rule::state_dtype, ruled::Ruled};
 use crate::error::{Error, Result};
 use unigrad_tensor::Tensor;
 
@@ -114,7 +114,7 @@ impl<R: Rule> Rule for LookaheadRule<R> {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([scalars @ .., sync, alpha], [state @ .., slow]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([scalars @ .., sync, alpha], [state @ .., slow]) = (scalars, state) else { return misfit(self, state, scalars) };
         let (fast, mut new_state) = self.fast.update(value, gradient, state, scalars);
         let sync = sync.gt(0.0);
         let slow = sync.where_(slow + (&fast - slow) * alpha, slow);

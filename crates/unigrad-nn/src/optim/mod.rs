@@ -78,4 +78,4 @@ pub use shampoo::{Shampoo, ShampooRule};
 pub use sophia::{Sophia, SophiaRule};
 pub use sparse_adam::{SparseAdam, SparseAdamRule};
 
-use rule::{betas, constructor, decayed, setters};
+use rule::{betas, constructor, decayed, misfit, setters};

@@ -1,6 +1,6 @@
 //! Muon (Jordan et al., 2024: kellerjordan.github.io/posts/muon) as PyTorch computes it: momentum, made orthogonal by Newton-Schulz iterations.
 
-use super::{Group, Optimizer, Rule, StepNumbers, rule::norm, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, rule::norm, setters};
 use crate::error::{Error, Result};
 use unigrad_tensor::{DType, Origin, Tensor};
 
@@ -133,7 +133,7 @@ impl Rule for MuonRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, decay, momentum, share], [buffer]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([rate, decay, momentum, share], [buffer]) = (scalars, state) else { return misfit(self, state, scalars) };
         let buffer = buffer + (gradient - buffer) * share;
         let direction = if self.nesterov { gradient + (&buffer - gradient) * momentum } else { buffer.clone() };
         let direction = self.orthogonal(&direction).cast(value.dtype()) * self.scale(&value.shape());

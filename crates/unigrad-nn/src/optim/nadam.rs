@@ -3,7 +3,7 @@
 //! Always: the product of first betas is that of the steps that a parameter took part in. It is kept for those that took part in all; for others it is
 //! computed from their count.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, decayed, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, decayed, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -113,7 +113,7 @@ impl Rule for NAdamRule {
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let ([decay, beta1, share1, beta2, share2, eps, of_gradient, of_moment, root2], [m, v]) = (scalars, state) else {
-            return (value.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let (value, gradient) = decayed(value, gradient, decay, self.decoupled);
         let m = m * beta1 + &gradient * share1;

@@ -1,6 +1,6 @@
 //! RAdam (Liu et al., arXiv:1908.03265): Adam that adapts only once its second moment can be trusted.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, decayed, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, constructor, decayed, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -68,7 +68,7 @@ impl Rule for RAdamRule {
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let ([decay, beta1, share1, beta2, share2, eps, adaptive, plain], [m, v]) = (scalars, state) else {
-            return (value.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let (value, gradient) = decayed(value, gradient, decay, self.decoupled);
         let m = m * beta1 + &gradient * share1;

@@ -1,6 +1,6 @@
 //! RMSprop (Tieleman and Hinton, 2012), centred (Graves, arXiv:1308.0850) and with momentum.
 
-use super::{Group, Optimizer, Rule, StepNumbers, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -66,7 +66,7 @@ impl Rule for RmsPropRule {
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let ([rate, decay, alpha, share, eps, momentum], [squares, rest @ ..]) = (scalars, state) else {
-            return (value.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let gradient = gradient + value * decay;
         let squares = squares * alpha + &gradient * &gradient * share;
@@ -75,7 +75,8 @@ impl Rule for RmsPropRule {
             (true, true, [buffer, mean]) => (Some(buffer), Some(mean)),
             (true, false, [buffer]) => (Some(buffer), None),
             (false, true, [mean]) => (None, Some(mean)),
-            _ => (None, None),
+            (false, false, []) => (None, None),
+            _ => return misfit(self, state, scalars),
         };
         let mean = mean.map(|mean| mean * alpha + &gradient * share);
         let size = mean.as_ref().map_or(squares.clone(), |mean| &squares - mean * mean).sqrt() + eps;

@@ -1,6 +1,6 @@
 //! Rprop (Riedmiller and Braun, 1993): a step size per element, which grows while the gradient keeps its sign.
 
-use super::{Group, Optimizer, Rule, StepNumbers};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -56,7 +56,7 @@ impl Rule for RpropRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([shrink, grow, least, greatest], [before, size]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([shrink, grow, least, greatest], [before, size]) = (scalars, state) else { return misfit(self, state, scalars) };
         let agreement = gradient * before;
         let (same, other) = (agreement.gt(0.0), agreement.lt(0.0));
         let factor = same.where_(grow, other.where_(shrink, 1.0));

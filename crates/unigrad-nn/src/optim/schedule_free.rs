@@ -5,7 +5,7 @@
 //! [`Optimizer::train`] puts `y` back. Which of them they hold is saved with the state, and a step at `x` is an error.
 
 use super::{
-    Group, Optimizer, Rule, StepNumbers, betas,
+    Group, Optimizer, Rule, StepNumbers, betas, misfit,
     rule::{TRAIN_MODE, state_dtype},
     setters,
 };
@@ -249,7 +249,7 @@ impl Rule for AdamWScheduleFreeRule {
 
     fn update(&self, y: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let ([rate, share, along, root, decay, beta2, share2, eps], [z, v]) = (scalars, state) else {
-            return (y.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let v = v * beta2 + gradient * gradient * share2;
         let direction = gradient / (v.sqrt() * root + eps) + y * decay;
@@ -301,7 +301,7 @@ impl Rule for SgdScheduleFreeRule {
     }
 
     fn update(&self, y: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, share, along, decay], [z]) = (scalars, state) else { return (y.clone(), state.to_vec()) };
+        let ([rate, share, along, decay], [z]) = (scalars, state) else { return misfit(self, state, scalars) };
         let direction = gradient + y * decay;
         let (y, z) = moved(y, z, &direction, share, along, rate);
         (y, vec![z])

@@ -1,6 +1,6 @@
 //! Stochastic gradient descent, with momentum (PyTorch's form), Nesterov's variant and weight decay.
 
-use super::{Group, Optimizer, Rule, StepNumbers};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -34,9 +34,13 @@ impl Rule for SgdRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let [minus_lr, decay, momentum, share] = scalars else { return (value.clone(), state.to_vec()) };
+        let [minus_lr, decay, momentum, share] = scalars else { return misfit(self, state, scalars) };
         let gradient = gradient + value * decay;
-        let Some(buffer) = state.first() else { return (value + gradient * minus_lr, vec![]) };
+        let buffer = match (self.momentum != 0.0, state) {
+            (true, [buffer]) => buffer,
+            (false, []) => return (value + gradient * minus_lr, vec![]),
+            _ => return misfit(self, state, scalars),
+        };
         let buffer = buffer * momentum + &gradient * share;
         let direction = if self.nesterov { gradient + &buffer * momentum } else { buffer.clone() };
         (value + direction * minus_lr, vec![buffer])

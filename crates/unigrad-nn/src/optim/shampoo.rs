@@ -4,7 +4,7 @@
 //! the paper's is for them too.
 //! Always: roots are by the coupled Newton iteration (Anil et al., arXiv:2002.09018), of products alone: a fixed number of them, in the state's dtype.
 
-use super::{Group, Optimizer, Rule, StepNumbers, rule::norm, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, misfit, rule::norm, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -121,29 +121,30 @@ impl Rule for ShampooRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let [rate, decay, momentum] = scalars else { return (value.clone(), state.to_vec()) };
+        let [rate, decay, momentum] = scalars else { return misfit(self, state, scalars) };
         let gradient = gradient + value * decay;
         let factored = self.is_factored(&value.shape());
-        let (direction, mut new_state, buffer) = match state {
-            [left, right, buffer @ ..] if factored => {
+        let (direction, mut new_state, buffer) = match (factored, state) {
+            (true, [left, right, buffer @ ..]) => {
                 let left = left + gradient.matmul(&gradient.t());
                 let right = right + gradient.t().matmul(&gradient);
                 let direction = inverse_fourth_root(&left).matmul(&gradient).matmul(&inverse_fourth_root(&right));
-                (direction, vec![left, right], buffer.first())
+                (direction, vec![left, right], buffer)
             }
-            [sum, buffer @ ..] => {
+            (false, [sum, buffer @ ..]) => {
                 let sum = sum + &gradient * &gradient;
-                (&gradient * sum.rsqrt(), vec![sum], buffer.first())
+                (&gradient * sum.rsqrt(), vec![sum], buffer)
             }
-            [] => return (value.clone(), Vec::new()),
+            _ => return misfit(self, state, scalars),
         };
-        let direction = match buffer {
-            Some(buffer) => {
+        let direction = match (self.momentum > 0.0, buffer) {
+            (true, [buffer]) => {
                 let buffer = buffer * momentum + direction;
                 new_state.push(buffer.clone());
                 buffer
             }
-            None => direction,
+            (false, []) => direction,
+            _ => return misfit(self, state, scalars),
         };
         (value + direction * rate, new_state)
     }

@@ -1,7 +1,7 @@
 //! Sophia (Liu et al., arXiv:2305.14342): momentum over an estimate of the Hessian's diagonal, clipped element by element. As the authors' code
 //! (Liuhong99/Sophia, `SophiaG`) computes it.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, misfit, setters};
 use crate::error::{Error, Result};
 use unigrad_tensor::{Origin, Tensor, eval, grad, no_grad, take_gradients};
 
@@ -106,7 +106,7 @@ impl Rule for SophiaRule {
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
         let ([rate, decay, beta1, share1, scale, eps], [m, hessian]) = (scalars, state) else {
-            return (value.clone(), state.to_vec());
+            return misfit(self, state, scalars);
         };
         let m = m * beta1 + gradient * share1;
         let ratio = (m.abs() / (hessian * scale + eps)).clamp_max(1.0);

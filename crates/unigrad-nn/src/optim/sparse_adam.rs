@@ -1,6 +1,6 @@
 //! Adam that leaves rows without a gradient alone, for embeddings: as PyTorch's SparseAdam, whose gradients hold only the rows that a batch has.
 
-use super::{Group, Optimizer, Rule, StepNumbers, betas, gradients::rest, setters};
+use super::{Group, Optimizer, Rule, StepNumbers, betas, gradients::rest, misfit, setters};
 use crate::error::Result;
 use unigrad_tensor::{Origin, Tensor};
 
@@ -52,7 +52,7 @@ impl Rule for SparseAdamRule {
     }
 
     fn update(&self, value: &Tensor, gradient: &Tensor, state: &[Tensor], scalars: &[Tensor]) -> (Tensor, Vec<Tensor>) {
-        let ([rate, beta1, share1, beta2, share2, eps], [m, v]) = (scalars, state) else { return (value.clone(), state.to_vec()) };
+        let ([rate, beta1, share1, beta2, share2, eps], [m, v]) = (scalars, state) else { return misfit(self, state, scalars) };
         let touched = gradient.ne(0.0);
         let touched = if value.rank() > 1 { touched.any_keepdim(rest(value)) } else { touched };
         let new_m = m * beta1 + gradient * share1;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     archive::HostTensor,
     error::{Error, Result},
-    module,
+    memory, module,
 };
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -160,7 +160,7 @@ impl Trained {
 
     fn state_bytes(&self) -> usize {
         let kept = self.numbers.iter().flat_map(|kept| &kept.values);
-        self.state.iter().flatten().chain(kept).chain(&self.counters).map(|tensor| tensor.numel() * tensor.dtype().size()).sum()
+        self.state.iter().flatten().chain(kept).chain(&self.counters).map(memory::bytes).fold(0, usize::saturating_add)
     }
 
     fn state_dict(&self, rules: &[RuleOf<'_>]) -> Result<BTreeMap<String, HostTensor>> {

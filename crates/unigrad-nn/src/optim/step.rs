@@ -214,7 +214,10 @@ impl Stepping<'_> {
                 // One update for all parameters of a type and shape: each parameter's is then one node.
                 let mut updates = of.updates();
                 for parameter in &group.parameters {
-                    let (Some((at, gradient)), Some(state)) = (gradients.next(), state.next()) else { continue };
+                    let (Some((at, gradient)), Some(state)) = (gradients.next(), state.next()) else {
+                        let cause = "an optimizer has fewer gradients, or tensors of state, than parameters";
+                        return Err(Error::Internal(cause.into()));
+                    };
                     let Some(gradient) = gradient else { continue };
                     let gradient = if ascends { gradient.neg() } else { gradient };
                     let dtype = state_dtype(parameter.dtype());
@@ -247,7 +250,9 @@ impl Stepping<'_> {
                             }
                         }
                     }
-                    let Some((_, scalars, numbers)) = scalars.iter().find(|(k, ..)| *k == key) else { continue };
+                    let Some((_, scalars, numbers)) = scalars.iter().find(|(k, ..)| *k == key) else {
+                        return Err(Error::Internal(format!("a step has no numbers for the {dtype} parameters of a group")));
+                    };
                     let own: Vec<&Tensor> = [parameter, &gradient].into_iter().chain(state).collect();
                     let arguments = || own.iter().copied().chain(scalars);
                     let update = |arguments: &[Tensor]| {

@@ -203,7 +203,7 @@ fn is_plain_product(kernel: &Kernel) -> bool {
 fn cost(launch: &Launch) -> f64 {
     let (moved, done): (f64, f64) = match &launch.kernel {
         Kernel::Region(region) => {
-            let moved = (0..region.args.len()).map(|arg| (region.touched(arg) * region.args[arg].dtype.size()) as f64).sum();
+            let moved = (0..region.args.len()).map(|arg| region.touched_bytes(arg) as f64).sum();
             (moved, 2.0 * region.insts.len() as f64 * region.axes.iter().map(|size| *size as f64).product::<f64>())
         }
         kernel @ (Kernel::Grouped(_)
@@ -216,7 +216,7 @@ fn cost(launch: &Launch) -> f64 {
         | Kernel::ArgSort(_)
         | Kernel::TopK(_)
         | Kernel::MaxPool(_)
-        | Kernel::Custom(_)) => (kernel.args().iter().map(|arg| (arg.len * arg.dtype.size()) as f64).sum(), kernel.flops()),
+        | Kernel::Custom(_)) => (kernel.args().iter().map(|arg| arg.bytes() as f64).sum(), kernel.flops()),
     };
     moved + done / OPERATIONS_A_BYTE
 }

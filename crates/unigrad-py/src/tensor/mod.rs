@@ -26,7 +26,7 @@ use crate::{
     autograd::{_leaf, PyGradientNode},
     device::{self, PyDevice},
     dtype::PyDType,
-    error::{self, OrRaise},
+    error::{self, OrRaise, argument},
     exit::Release,
     memory_layout::{PyLayout, PyMemoryFormat},
     origin::here,
@@ -37,7 +37,7 @@ use pyo3::{
     types::{PyBool, PyBytes, PyTuple},
 };
 pub(crate) use quantized::PyQuantized;
-use unigrad::tensor::{GradientNode, Operand, Tensor, Value};
+use unigrad::tensor::{Format, GradientNode, Operand, Tensor, Value};
 
 /// An n-dimensional array on a device.
 ///
@@ -220,8 +220,8 @@ impl PyTensor {
     /// >>> unigrad.ones(2, 3).nbytes
     /// 24
     #[getter]
-    fn nbytes(&self) -> usize {
-        self.0.dtype().size() * self.0.numel()
+    fn nbytes(&self, py: Python<'_>) -> PyResult<usize> {
+        Format::Plain(self.0.dtype()).bytes_for(&self.0.shape()).map_err(|error| argument(py, error.cause, &error.help))
     }
 
     /// Whether a gradient may flow through it.

@@ -37,7 +37,7 @@ use std::{
     sync::{Arc, OnceLock, atomic::Ordering},
 };
 use unigrad_device::{Background, Buffer, Config, Debug, Device, Timestamp, in_background, tag_or};
-use unigrad_graph::{Below, DType, Expr, NodeId, Op, Shape, Storage, numel};
+use unigrad_graph::{Below, DType, Expr, Format, NodeId, Op, Shape, Storage};
 use unigrad_plan::{Options, Plan, plan, resolve, resolved};
 
 thread_local! {
@@ -364,7 +364,7 @@ pub fn plan_of(nodes: &[Expr]) -> Result<Plan, Error> {
 /// Puts bytes (row-major elements of `dtype`) on a device. Every byte of a `Bool` that is not 0 becomes 1: kernels rely on it.
 #[track_caller]
 pub fn upload(bytes: &[u8], shape: &[usize], dtype: DType, device: u32) -> Result<Expr, Error> {
-    let wanted = numel(shape) * dtype.size();
+    let wanted = Format::Plain(dtype).bytes_for(shape).map_err(|error| Error::argument(error.cause, error.help))?;
     if bytes.len() != wanted {
         return Err(Error::Internal(format!("{} bytes for {shape:?} {dtype}, which has {wanted}", bytes.len())));
     }

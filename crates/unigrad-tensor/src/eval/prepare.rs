@@ -76,7 +76,7 @@ fn sequence(plan: &Plan, n_externals: usize, programs: Vec<Arc<dyn Executable>>,
     };
     let launch = |(launch, program): (&PlannedLaunch, Arc<dyn Executable>)| Launch {
         program,
-        args: launch.args.iter().zip(launch.kernel.args()).map(|(place, arg)| at(place, arg.len * arg.dtype.size())).collect(),
+        args: launch.args.iter().zip(launch.kernel.args()).map(|(place, arg)| at(place, arg.bytes())).collect(),
         scalars: launch.scalars.iter().map(|slot| *slot as usize).collect(),
         begins: launch.begins.iter().map(|(place, bytes)| at(place, *bytes)).collect(),
         origin: Some(launch.origin),

@@ -32,6 +32,13 @@ pub(super) trait Element: Copy + Send + Sync + 'static {
     /// The nearest `f64`, and back.
     fn to_f64(self) -> f64;
     fn of_f64(x: f64) -> Self;
+    /// The value of an integer, or an unsigned one's bits, and back, wrapped.
+    fn to_i64(self) -> i64 {
+        self.to_f64() as i64
+    }
+    fn of_i64(x: i64) -> Self {
+        Self::of_f64(x as f64)
+    }
     /// Elements compare as their keys do: NaN equals NaN and is greater than any number, the zeros are equal.
     fn key(self) -> u64;
     fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
@@ -110,6 +117,8 @@ macro_rules! integers {
         fn from_literal(literal: Literal) -> $ty { literal.to_raw() as $ty }
         fn to_f64(self) -> f64 { self as f64 }
         fn of_f64(x: f64) -> $ty { x as $ty }
+        fn to_i64(self) -> i64 { self as i64 }
+        fn of_i64(x: i64) -> $ty { x as $ty }
         #[inline(always)]
         fn key(self) -> u64 { u64::from((self as $unsigned) ^ $flip) }
         #[inline(always)]

@@ -14,7 +14,7 @@ use crate::{
 };
 use std::ops::Range;
 use unigrad_kernel::Scan;
-use unigrad_scalar::ScanOp;
+use unigrad_scalar::{BinaryOp, Combine};
 
 /// Columns whose accumulators are kept at once.
 pub(super) const COLUMNS: usize = 256;
@@ -115,22 +115,48 @@ pub(crate) unsafe fn scan(kernel: &Scan, args: &[Buf]) {
 pub(super) unsafe fn scan_on(kernel: &Scan, args: &[Buf], tier: Tier) {
     // SAFETY: the caller's promise.
     with_element!(kernel.dtype, T => unsafe {
-        match kernel.op {
-            ScanOp::Sum => run::<T, <T as Element>::Sum>(kernel, args, tier),
-            ScanOp::Prod => run::<T, <T as Element>::Product>(kernel, args, tier),
-            ScanOp::Max => run::<T, Greatest<T>>(kernel, args, tier),
-            ScanOp::Min => run::<T, Least<T>>(kernel, args, tier),
-            // They have no lanes of their own, and are not for integers, which the driver refuses before.
-            ScanOp::LogSumExp | ScanOp::Hypot => by_definition::<T>(kernel.op, kernel, args),
+        match kernel.op.combine(true) {
+            Combine::Binary(BinaryOp::Add) => run::<T, <T as Element>::Sum>(kernel, args, tier),
+            Combine::Binary(BinaryOp::Mul) => run::<T, <T as Element>::Product>(kernel, args, tier),
+            Combine::Binary(BinaryOp::Max) => run::<T, Greatest<T>>(kernel, args, tier),
+            Combine::Binary(BinaryOp::Min) => run::<T, Least<T>>(kernel, args, tier),
+            // What has no lanes of its own.
+            Combine::Binary(_) | Combine::Formula(_) => by_definition::<T>(kernel, args),
         }
     })
 }
 
-/// Every line by the exact meaning of the operation, in `f64`.
+/// Every line by the exact meaning of the operation: of floats in `f64`, of integers to the bit (a formula is not for integers, which the driver refuses
+/// before).
 ///
 /// # Safety
 /// As for [`scan_on`].
-unsafe fn by_definition<T: Element>(op: ScanOp, kernel: &Scan, args: &[Buf]) {
+pub(super) unsafe fn by_definition<T: Element>(kernel: &Scan, args: &[Buf]) {
+    let op = kernel.op;
+    let (width, signed) = (8 * kernel.dtype.size() as u32, kernel.dtype.is_signed_int());
+    // SAFETY: the caller's promise.
+    unsafe {
+        match op.combine(true) {
+            Combine::Binary(op) if !kernel.dtype.is_float() => {
+                let next = |running: T, x: T| T::of_i64(op.eval_int(running.to_i64(), x.to_i64(), width, signed));
+                every_line(kernel, args, |x: T| x, next, |running| running);
+            }
+            Combine::Binary(_) | Combine::Formula(_) => {
+                every_line(kernel, args, T::to_f64, |running, x| op.eval(running, x.to_f64()), T::of_f64)
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As for [`scan_on`].
+unsafe fn every_line<T: Element, R: Copy>(
+    kernel: &Scan,
+    args: &[Buf],
+    first: impl Fn(T) -> R + Sync,
+    next: impl Fn(R, T) -> R + Sync,
+    value: impl Fn(R) -> T + Sync,
+) {
     let (len, inner) = (kernel.len, kernel.inner);
     if kernel.outer * len * inner == 0 {
         return;
@@ -142,15 +168,15 @@ unsafe fn by_definition<T: Element>(op: ScanOp, kernel: &Scan, args: &[Buf]) {
     let n_tasks = tasks(lines * len).min(lines);
     parallel(n_tasks, &|t| {
         for line in part(lines, n_tasks, t) {
-            let first = line / inner * len * inner + line % inner;
-            let at = |i: usize| first + inner * if kernel.reverse { len - 1 - i } else { i };
-            let mut running = x[at(0)].to_f64();
+            let begin = line / inner * len * inner + line % inner;
+            let at = |i: usize| begin + inner * if kernel.reverse { len - 1 - i } else { i };
+            let mut running = first(x[at(0)]);
             for i in 0..len {
                 if i > 0 {
-                    running = op.eval(running, x[at(i)].to_f64());
+                    running = next(running, x[at(i)]);
                 }
                 // SAFETY: lines are disjoint, and each place of a line is written once, by this task.
-                unsafe { out.get().add(at(i)).write(T::of_f64(running)) };
+                unsafe { out.get().add(at(i)).write(value(running)) };
             }
         }
     });

@@ -3,6 +3,8 @@
 
 mod exhaustive;
 
+use super::element::with_element;
+use super::scan::by_definition;
 use super::scatter::{scatter, scatter_on};
 use super::sort::RADIX;
 use super::{argsort, check_pool, check_scatter, max_pool, scan, topk};
@@ -145,6 +147,25 @@ fn scans() {
         // SAFETY: the buffers are those of the kernel.
         unsafe { scan(&kernel, &[x.buf(), out.buf()]) };
         scan_oracle(&kernel, &x, &out, &kernel);
+    }
+}
+
+/// What has no lanes of its own is computed by its definition, which those with lanes have too.
+#[test]
+fn scans_of_integers_by_their_definition() {
+    let mut random = Rng(3);
+    for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_float() && *dtype != DType::Bool) {
+        for op in ScanOp::ALL.iter().copied().filter(|op| !op.needs_floats()) {
+            for reverse in [false, true] {
+                let kernel = Scan { op, dtype, outer: 2, len: 19, inner: 3, reverse };
+                let mut x = random.values(dtype, 2 * 19 * 3);
+                let mut out = Memory::new(dtype, 2 * 19 * 3);
+                let args = [x.buf(), out.buf()];
+                // SAFETY: the buffers are those of the kernel.
+                with_element!(dtype, T => unsafe { by_definition::<T>(&kernel, &args) });
+                scan_oracle(&kernel, &x, &out, &kernel);
+            }
+        }
     }
 }
 
