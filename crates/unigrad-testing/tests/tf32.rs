@@ -119,6 +119,18 @@ fn cases() -> Vec<Case> {
             cases.push(Case { batch: 1, sizes, turned: [at % 2 == 0, at / 2 == 0], halves: [at == 1, at > 1], after });
         }
     }
+    // For warpgroups (`native/tf32_wgmma`): operands with runs of four elements either way, tiles of 128 by 128 and 256 that reach beyond them, stages of 32 from one on, and parts.
+    for (i, sizes) in [[128, 256, 32], [132, 68, 4], [68, 260, 100], [260, 132, 1028], [128, 128, 2052]].into_iter().enumerate() {
+        for (at, after) in afters.into_iter().enumerate() {
+            cases.push(Case {
+                batch: 1 + i % 2,
+                sizes,
+                turned: [at % 2 == 0, at / 2 == 0],
+                halves: [false; 2],
+                after: if i > 2 { After::Nothing } else { after },
+            });
+        }
+    }
     cases
 }
 

@@ -240,7 +240,14 @@ impl Stepping<'_> {
                         scalars.push((key, own, arguments));
                         // What is kept is that of the parameters that have missed none: each of them takes part in every step.
                         if let Some(kept) = kept.filter(|_| missed == 0) {
-                            for ((old, now), new) in kept.values.iter().zip(&before).zip(rule.next_numbers(&numbers)) {
+                            let next = rule.next_numbers(&numbers);
+                            if next.len() != before.len() || kept.values.len() != before.len() {
+                                let (next, now) = (next.len(), before.len());
+                                return Err(Error::Internal(format!(
+                                    "an optimizer's rule keeps {now} numbers and gives {next} for the next step"
+                                )));
+                            }
+                            for ((old, now), new) in kept.values.iter().zip(&before).zip(next) {
                                 // What stays costs no launch.
                                 if new.same(now) {
                                     continue;

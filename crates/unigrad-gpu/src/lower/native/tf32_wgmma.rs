@@ -1,7 +1,7 @@
 //! Products of `F32` rounded to TF32 on NVIDIA Hopper: warpgroup matrix instructions on operands in shared memory.
 //!
-//! These instructions want both operands along `k`, and cut off what TF32 has no bits for. So nothing is copied: threads load a stage into registers while the one before
-//! is multiplied, round it, and store it along `k`, in the layout of 128-byte swizzles: lane `x` has 128 bytes at `128 x`, whose 16-byte pieces are exchanged by XOR with
+//! These instructions want both operands along `k`, and cut off what TF32 has no bits for. So nothing is copied: threads load a stage into registers while the two before
+//! are multiplied, round it, and store it along `k`, in the layout of 128-byte swizzles: lane `x` has 128 bytes at `128 x`, whose 16-byte pieces are exchanged by XOR with
 //! `x % 8`. Where lanes are neighbours in memory, a thread has squares of 4 lanes and 4 `k`, which it turns; eight threads with neighbouring numbers store
 //! to different banks, and four rows of 128 bytes are what a warp loads at once.
 //!
@@ -84,9 +84,7 @@ impl Operand {
     /// Loads the thread's elements of the stage that begins at `k_next`.
     fn fetch(&self, name: &str, memory: &str, (k, masked): (u64, bool)) -> String {
         let held = self.held();
-        let load = |at: &str, from: &str, is_there: &str| {
-            format!("{name}_held[{at}] = {is_there} ? *(const float4*)({memory} + {from}) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);")
-        };
+        let load = |at: &str, from: &str, is_there: &str| format!("{name}_held[{at}] = ug_tf32_get({memory} + {from}, {is_there});");
         if self.k_major {
             let there = if masked { format!("k_next + {name}_k < {k}u") } else { "true".to_owned() };
             return format!(
@@ -180,7 +178,13 @@ impl Loop {
         let operands = (0..sums).map(|i| format!("\"+f\"(d[{i}])")).collect::<Vec<_>>().join(", ");
         let (a, b, scale) = (sums, sums + 1, sums + 2);
         format!(
-            r#"static __device__ __forceinline__ void ug_tf32_put(unsigned to, float a, float b, float c, float d) {{
+            r#"static __device__ __forceinline__ float4 ug_tf32_get(const float* from, bool there) {{
+  float4 x;
+  asm volatile("{{ .reg .pred p; setp.ne.b32 p, %5, 0; mov.f32 %0, 0f00000000; mov.f32 %1, 0f00000000; mov.f32 %2, 0f00000000; mov.f32 %3, 0f00000000; @p ld.global.L1::no_allocate.L2::128B.v4.f32 {{%0, %1, %2, %3}}, [%4]; }}"
+    : "=&f"(x.x), "=&f"(x.y), "=&f"(x.z), "=&f"(x.w) : "l"(from), "r"((int)there));
+  return x;
+}}
+static __device__ __forceinline__ void ug_tf32_put(unsigned to, float a, float b, float c, float d) {{
   asm volatile("{{ .reg .b32 a, b, c, d; cvt.rna.tf32.f32 a, %1; cvt.rna.tf32.f32 b, %2; cvt.rna.tf32.f32 c, %3; cvt.rna.tf32.f32 d, %4; st.shared.v4.b32 [%0], {{a, b, c, d}}; }}"
     :: "r"(to), "f"(a), "f"(b), "f"(c), "f"(d) : "memory");
 }}
@@ -220,11 +224,10 @@ auto put = [&](unsigned to) {{
 }};
 fetch();
 put(smem);
+if ({n_stages}u > 1u) fetch();
 unsigned from = 0; int started = 0;
 #pragma unroll 1
 for (unsigned tile = 0; tile < {n_stages}u; ++tile) {{
-  const bool more = tile + 1u < {n_stages}u;
-  if (more) fetch();
   __syncthreads();
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
   const unsigned long long da = ug_matrix(smem + from + wg * {half_tile}u, 16u, 1024u);
@@ -233,7 +236,8 @@ for (unsigned tile = 0; tile < {n_stages}u; ++tile) {{
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
   from += {stage}u; if (from == {all}u) from = 0;
-  if (more) put(smem + from);
+  if (tile + 1u < {n_stages}u) put(smem + from);
+  if (tile + 2u < {n_stages}u) fetch();
 }}
 asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 __syncthreads();
