@@ -48,7 +48,8 @@ mod times {
     pub(super) const PART: f64 = 8.0 / 3e6;
 }
 
-/// What the loop of warpgroups is expected to take, likewise.
+/// What the loop of warpgroups would take if it waited for no loads. It does: a product of 4096 takes 0.70 ms for 0.37, yet each row of `unigrad bench` is as fast or faster
+/// by these numbers than by warps alone.
 mod group_times {
     /// A stage of a tile of so many columns, and around the stages.
     pub(super) fn stage(bn: u32) -> f64 {

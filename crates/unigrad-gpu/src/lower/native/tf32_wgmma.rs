@@ -2,8 +2,8 @@
 //!
 //! These instructions want both operands along `k`, and cut off what TF32 has no bits for. So nothing is copied: threads load a stage into registers while the two before
 //! are multiplied, round it, and store it along `k`, in the layout of 128-byte swizzles: lane `x` has 128 bytes at `128 x`, whose 16-byte pieces are exchanged by XOR with
-//! `x % 8`. Where lanes are neighbours in memory, a thread has squares of 4 lanes and 4 `k`, which it turns; eight threads with neighbouring numbers store
-//! to different banks, and four rows of 128 bytes are what a warp loads at once.
+//! `x % 8`. Where lanes are neighbours in memory, a thread has squares of 4 lanes and 4 `k`, which it turns: eight threads with neighbouring numbers load 128 bytes of one
+//! row (where they loaded 32 bytes of four rows each, a product of 4096 took 0.75 ms, bound by the first-level cache), and store to different banks.
 //!
 //! Three stages: one is multiplied, one is being read by instructions that a warpgroup may still be behind with, one is written. One barrier a stage: before it the
 //! stage is written, and every warpgroup has waited for the multiplication two before.
@@ -64,8 +64,11 @@ impl Operand {
             let to = format!("{at}u + {name}_lane * 128u + ((tid % 8u ^ {name}_lane & 7u) << 4)");
             (lane, to, held, THREADS / 8)
         } else {
+            // Eight threads have a row's 128 bytes; their lanes, of squares that are turned, are stored in such an order that no two of them meet in a bank.
             let lane = format!(
-                "const unsigned {name}_k = (tid >> 1 & 3u) * 4u + (tid >> 5 & 1u) * 16u, {name}_lane = (tid >> 6) * 32u + (tid >> 3 & 3u) * 8u + (tid & 1u) * 4u;\n"
+                "const unsigned {name}_k = (tid >> 3 & 7u) * 4u, {name}_lane = (tid >> 6) * 32u + (tid & 7u) * 4u;\n\
+                 unsigned {name}_line[4];\n#pragma unroll\nfor (unsigned s = 0; s < 4u; ++s) {{\n  const unsigned j = s + (tid >> 1) & 3u;\n  \
+                 {name}_line[s] = j * 128u + (((tid >> 3 & 7u) ^ ((tid & 1u) * 4u + j)) << 4);\n}}\n"
             );
             (lane, format!("{at}u + {name}_lane * 128u"), held / 4, BM)
         };
@@ -113,21 +116,16 @@ impl Operand {
                 step = THREADS / 8 * 128,
             );
         }
-        let columns: Vec<String> = ["x", "y", "z", "w"]
+        let lines: String = ["x", "y", "z", "w"]
             .iter()
             .enumerate()
-            .map(|(j, column)| {
-                format!(
-                    "ug_tf32_put(to + {name}_to + i * {step}u + {line}u + ((({name}_k >> 2) ^ ((tid & 1u) * 4u + {j}u)) << 4), x[0].{column}, x[1].{column}, x[2].{column}, x[3].{column});",
-                    step = BM * 128,
-                    line = j * 128,
-                )
+            .map(|(at, lane)| {
+                format!("  ug_tf32_put(to + {name}_to + i * {step}u + {name}_line[{at}], x[0].{lane}, x[1].{lane}, x[2].{lane}, x[3].{lane});\n", step = BM * 128)
             })
             .collect();
         format!(
-            "#pragma unroll\nfor (unsigned i = 0; i < {n}u; ++i) {{ const float4* const x = {name}_held + i * 4u; {columns} }}\n",
+            "#pragma unroll\nfor (unsigned i = 0; i < {n}u; ++i) {{\n  float4 x[4];\n  #pragma unroll\n  for (unsigned r = 0; r < 4u; ++r) x[r] = ug_tf32_turn({name}_held[i * 4u + r], tid);\n{lines}}}\n",
             n = held / 4,
-            columns = columns.join(" "),
         )
     }
 }
@@ -182,6 +180,11 @@ impl Loop {
   float4 x;
   asm volatile("{{ .reg .pred p; setp.ne.b32 p, %5, 0; mov.f32 %0, 0f00000000; mov.f32 %1, 0f00000000; mov.f32 %2, 0f00000000; mov.f32 %3, 0f00000000; @p ld.global.L1::no_allocate.L2::128B.v4.f32 {{%0, %1, %2, %3}}, [%4]; }}"
     : "=&f"(x.x), "=&f"(x.y), "=&f"(x.z), "=&f"(x.w) : "l"(from), "r"((int)there));
+  return x;
+}}
+static __device__ __forceinline__ float4 ug_tf32_turn(float4 x, unsigned tid) {{
+  if (tid & 2u) x = make_float4(x.y, x.z, x.w, x.x);
+  if (tid & 4u) x = make_float4(x.z, x.w, x.x, x.y);
   return x;
 }}
 static __device__ __forceinline__ void ug_tf32_put(unsigned to, float a, float b, float c, float d) {{
