@@ -7,7 +7,7 @@
 use smallvec::SmallVec;
 use unigrad_scalar::{BinaryOp, DType, Formula, Literal, ReduceOp, Term, UnaryOp};
 
-use crate::ir::{Array, AtomicOp, Block, Inst, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, Type, Value};
+use crate::ir::{Array, AtomicOp, Block, Inst, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, TensorMap, Type, Value};
 
 /// Makes a [`Program`].
 ///
@@ -63,6 +63,7 @@ impl Builder {
             insts: Vec::new(),
             body: Vec::new(),
             prefetch: None,
+            tensor_maps: Vec::new(),
             at_once: None,
             cluster: None,
             mistakes: Vec::new(),
@@ -88,6 +89,16 @@ impl Builder {
         if let Place::Param(param) = place {
             self.program.prefetch = Some(Prefetch { param, rows, count, width, pitch });
         }
+    }
+
+    /// Has a launch pass a buffer as a tensor map as well ([`crate::Target::tensor_maps`]); `map.param` is the place's, whatever it was. Gives its number.
+    pub fn tensor_map(&mut self, place: Place, map: TensorMap) -> u32 {
+        let Place::Param(param) = place else {
+            self.mistake("a tensor map of what is no buffer");
+            return 0;
+        };
+        self.program.tensor_maps.push(TensorMap { param, ..map });
+        self.program.tensor_maps.len() as u32 - 1
     }
 
     /// How many workgroups a compute unit should have room for at once.

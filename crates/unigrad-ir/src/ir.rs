@@ -402,6 +402,8 @@ pub struct Program {
     pub body: Block,
     /// What a device may ask for before it begins.
     pub prefetch: Option<Prefetch>,
+    /// Buffers that a launch passes as tensor maps as well; statements in the dialect's own words have them as `ug_map0`, `ug_map1` …
+    pub tensor_maps: Vec<TensorMap>,
     /// How many workgroups a compute unit should have room for at once, where the compiler would give threads more registers otherwise.
     pub at_once: Option<u32>,
     /// How many neighbouring workgroups along the grid's first axis are there at the same time, and can wait for each other
@@ -425,6 +427,32 @@ pub struct Prefetch {
     pub width: u32,
     /// Bytes from row to row.
     pub pitch: u32,
+}
+
+/// A buffer as NVIDIA's tensor memory accelerator sees it, which copies boxes of it to shared memory by itself, 128 bytes a line, whose 16-byte pieces are
+/// exchanged by XOR with the line's number modulo 8. What lies beyond a dimension is zero in shared memory.
+/// <https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html>
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct TensorMap {
+    /// The buffer, of `F16`, `BF16` or `F32`: a parameter's position.
+    pub param: u32,
+    /// Elements before the first.
+    pub offset: u64,
+    /// Whether elements, of `F32`, are rounded to TF32 on the way, to nearest, ties to even.
+    pub rounded: bool,
+    /// 1 to 5 dimensions, innermost first; that one has a stride of 1, and boxes of 128 bytes.
+    pub dims: Vec<MapDim>,
+}
+
+/// A dimension of a [`TensorMap`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MapDim {
+    /// Indices.
+    pub size: u64,
+    /// Elements from one index to the next; but for the innermost dimension multiples of 16 bytes.
+    pub stride: u64,
+    /// Indices of a box, up to 256.
+    pub boxed: u32,
 }
 
 impl Program {

@@ -16,6 +16,7 @@ pub fn join(name: &str, programs: &[&Program]) -> Option<Program> {
         program.block == block
             && !program.has_raw()
             && program.prefetch.is_none()
+            && program.tensor_maps.is_empty()
             && program.at_once.is_none()
             && program.cluster.is_none()
             && !program.is_too_deep()

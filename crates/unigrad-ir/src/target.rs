@@ -105,6 +105,11 @@ impl Target {
         if self.dialect == Dialect::Cuda && is_new { 8 } else { 0 }
     }
 
+    /// Whether programs can have tensor maps ([`crate::TensorMap`]): NVIDIA GPUs since Hopper, for statements in CUDA's own words alone use them.
+    pub fn tensor_maps(&self) -> bool {
+        self.clusters() > 0 && self.own_words
+    }
+
     /// Whether an index at run time into a table of parameters costs no more than one into memory. OpenCL C has no arrays of buffers: there
     /// an index chooses among all entries, so that fewer such choices are better, and comparing with every entry is better than several.
     pub fn indexes_tables(&self) -> bool {

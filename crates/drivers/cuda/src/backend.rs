@@ -10,12 +10,12 @@ use crate::{
     describe::{attribute, bus_id, capability, describe, handle, target},
     dnn::{self, Cudnn},
     loaded::Answer,
+    parameters::{Map, Parameters},
     staging::Staging,
 };
 use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
 use std::{
     any::Any,
-    cell::RefCell,
     ffi::{CString, c_void},
     fmt,
     sync::{
@@ -26,7 +26,6 @@ use std::{
 use unigrad_device::{Abilities, Choices, Error, Exchange, Health, Info, MappedMemory, Marks, Monitor, Peers, Timeline};
 use unigrad_gpu::{As, Backend, Bound, KernelCache, Key, Library, Offer, Range, Replays, Resources, Taken, Work};
 use unigrad_ir::{Program, Source, Target};
-use unigrad_scalar::DType;
 
 /// What went wrong in a call.
 #[derive(Debug)]
@@ -77,6 +76,8 @@ pub struct CudaModule {
     pub(crate) waits: bool,
     /// Whether it asks for memory before it waits.
     pub(crate) asks_ahead: bool,
+    /// What it takes as tensor maps besides.
+    maps: Vec<Map>,
 }
 
 // SAFETY: a function handle may be used by any thread.
@@ -114,51 +115,6 @@ impl Drop for CudaMark {
     fn drop(&mut self) {
         // SAFETY: made by `mark`, destroyed once.
         unsafe { sys::cuEventDestroy_v2(self.0) };
-    }
-}
-
-thread_local! {
-    /// Of this thread's launches; kept, so that a launch allocates nothing.
-    static PARAMETERS: RefCell<Parameters> = const { RefCell::new(Parameters { bytes: Vec::new(), starts: Vec::new(), pointers: Vec::new() }) };
-}
-
-/// The parameters of a launch: all values in one block, each at a multiple of 8 bytes, and a pointer to each, as the driver wants them.
-#[derive(Default)]
-struct Parameters {
-    bytes: Vec<u8>,
-    starts: Vec<usize>,
-    pointers: Vec<*mut c_void>,
-}
-
-impl Parameters {
-    /// Lays parameters out, and gives a call the pointers to them.
-    fn with(args: &[Bound], mut call: impl FnMut(*mut *mut c_void) -> CUresult) -> CUresult {
-        let mut with = |parameters: &mut Parameters| {
-            parameters.lay_out(args);
-            call(parameters.pointers.as_mut_ptr())
-        };
-        // While the thread ends there is no kept block any more.
-        let kept = PARAMETERS.try_with(|parameters| with(&mut parameters.borrow_mut()));
-        kept.unwrap_or_else(|_| with(&mut Parameters::default()))
-    }
-
-    fn lay_out(&mut self, args: &[Bound]) {
-        let address = |range: &Range| if range.len == 0 { 0 } else { range.handle + range.offset as u64 };
-        let bytes = &mut self.bytes;
-        bytes.clear();
-        self.starts.clear();
-        for arg in args {
-            bytes.resize(bytes.len().next_multiple_of(8), 0);
-            self.starts.push(bytes.len());
-            match arg {
-                Bound::Buffer(range) => bytes.extend_from_slice(&address(range).to_le_bytes()),
-                Bound::Scalar(dtype, raw) => push_scalar(bytes, *dtype, *raw),
-                Bound::Table(ranges) => ranges.iter().for_each(|range| bytes.extend_from_slice(&address(range).to_le_bytes())),
-                Bound::ScalarTable(dtype, raw) => raw.iter().for_each(|raw| push_scalar(bytes, *dtype, *raw)),
-            }
-        }
-        self.pointers.clear();
-        self.pointers.extend(self.starts.iter().map(|at| bytes[*at..].as_mut_ptr().cast::<c_void>()));
     }
 }
 
@@ -282,7 +238,7 @@ impl CudaBackend {
         mut work: impl FnMut(&sys::CUDA_KERNEL_NODE_PARAMS) -> CUresult,
     ) -> CUresult {
         let [bx, by, bz] = module.block;
-        Parameters::with(args, |pointers| {
+        Parameters::with(args, &module.maps, |pointers| {
             work(&sys::CUDA_KERNEL_NODE_PARAMS {
                 func: module.function,
                 gridDimX: x,
@@ -431,12 +387,6 @@ impl Drop for CudaBackend {
     }
 }
 
-/// Appends a scalar of the dtype, aligned to its size, to parameter bytes.
-fn push_scalar(bytes: &mut Vec<u8>, dtype: DType, raw: u64) {
-    bytes.resize(bytes.len().next_multiple_of(dtype.size()), 0);
-    bytes.extend_from_slice(&raw.to_le_bytes()[..dtype.size()]);
-}
-
 /// Loads machine code or PTX into the current context. Modules live as long as the process, as devices do.
 fn load_image(mut image: Vec<u8>, entry: &str, dynamic_shared: u32) -> Result<sys::CUfunction, String> {
     let entry = CString::new(entry).map_err(|_| "the name has a zero byte".to_owned())?;
@@ -535,7 +485,9 @@ impl Backend for CudaBackend {
             }
         };
         let (waits, asks_ahead) = (source.waits, source.waits && program.prefetch.is_some());
-        Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared, waits, asks_ahead })
+        let maps = program.tensor_maps.iter().map(|map| Map::of(map, program)).collect::<Option<_>>();
+        let maps = maps.ok_or_else(|| self.compile_error(program, "a tensor map that the driver does not have".to_owned()))?;
+        Ok(CudaModule { name: program.name.clone(), function, block: program.block, dynamic_shared, waits, asks_ahead, maps })
     }
 
     fn occupancy(&self, module: &CudaModule) -> Option<f64> {
@@ -587,7 +539,7 @@ impl Backend for CudaBackend {
         let [x, y, z] = grid;
         let [bx, by, bz] = module.block;
         // SAFETY: one pointer per parameter of the function, to a value of its size; the driver copies them before it returns.
-        let result = Parameters::with(args, |pointers| unsafe {
+        let result = Parameters::with(args, &module.maps, |pointers| unsafe {
             let shared = module.dynamic_shared;
             sys::cuLaunchKernel(module.function, x, y, z, bx, by, bz, shared, self.stream, pointers, std::ptr::null_mut())
         });

@@ -18,6 +18,7 @@ mod exchange;
 mod graph;
 mod loaded;
 mod mapped;
+mod parameters;
 mod staging;
 
 pub use backend::CudaBackend;

@@ -37,6 +37,7 @@ pub(super) const CUDA: Language = Language {
     wait: |target| if compute_capability(target) >= 90 { WAIT } else { &[] },
     at_once: true,
     cluster: "__cluster_dims__({i}, 1, 1) ",
+    tensor_map: Some([TENSOR_MAP, "const __grid_constant__ ug_tensor_map ug_map{i}"]),
     prefetch: Some(PrefetchWords { line: 128, text: PREFETCH }),
     atomics: &[
         (AtomicOp::Add, "atomicAdd(({t}*)({p}), {v})", "="),
@@ -80,6 +81,9 @@ const SM_80: &[(&str, &str)] = &[
 /// the next one begin before its own groups have ended: groups that come while others run are not spread over the device, so that a program of
 /// few groups had two or more of them on one multiprocessor, and none on others (a network of three layers took 0.130 ms a step instead of 0.094).
 const WAIT: &[&str] = &["asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");"];
+
+/// As large as the driver's `CUtensorMap`, and aligned as it.
+const TENSOR_MAP: &str = "struct __align__(64) ug_tensor_map { u64 words[16]; };\n";
 
 /// Brings memory to the second-level cache, which all writes pass: so it may be asked for before the program ahead has written it.
 const PREFETCH: &str = "for (u32 i = threadIdx.x; i < {all}; i += {threads}) { const u64 row = (u64)blockIdx.x * {rows} + i / {lines}; \

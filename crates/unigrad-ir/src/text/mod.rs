@@ -20,7 +20,8 @@
 //! }
 //! ```
 //! Arrays stand first: `shared tile: [f32; 256]`, `local acc: [f32x4; 8]`; then what is asked for ahead:
-//! `prefetch w: 8 of 4096 rows, 2048 of 8192 bytes`, how many workgroups should fit a compute unit: `at_once 3`, and how many are
+//! `prefetch w: 8 of 4096 rows, 2048 of 8192 bytes`, buffers that are passed as tensor maps too, a box of so many indices for each dimension, innermost
+//! first: `tensor_map x: from 0, 64 of 768 by 1, 128 of 4096 by 768` (`rounded` after the first element where it is), how many workgroups should fit a compute unit: `at_once 3`, and how many are
 //! there at the same time: `cluster 8`. Loops are `for %i: u32 in 0..%n step 1 {` (`unroll` before the brace)
 //! and `loop { … } while %go { … }`. Tables are `xs: [f32] * 4` and read `load f32 xs[%which][%i]`.
 

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Dialect,
     ir::{
-        Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, Op, Param, Place, Prefetch, Program, Raw, Stmt,
-        SubgroupOp, Type, Value,
+        Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, MapDim, Op, Param, Place, Prefetch, Program, Raw,
+        Stmt, SubgroupOp, TensorMap, Type, Value,
     },
 };
 
@@ -61,6 +61,7 @@ pub fn parse_all(text: &str) -> Result<Vec<Parsed>, ParseError> {
                 body: Vec::new(),
                 mistakes: Vec::new(),
                 prefetch: None,
+                tensor_maps: Vec::new(),
                 at_once: None,
                 cluster: None,
             },
@@ -260,6 +261,11 @@ impl Parser<'_> {
             self.lines.push(self.place_now().0);
             self.program.prefetch = Some(self.prefetch()?);
         }
+        while matches!(self.peek(), Kind::Word(word) if word == "tensor_map") {
+            self.lines.push(self.place_now().0);
+            let map = self.tensor_map()?;
+            self.program.tensor_maps.push(map);
+        }
         if matches!(self.peek(), Kind::Word(word) if word == "at_once") {
             self.lines.push(self.place_now().0);
             self.at += 1;
@@ -274,8 +280,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn prefetch(&mut self) -> Parse<Prefetch> {
-        self.keyword("prefetch")?;
+    /// A buffer by its name: a parameter's position.
+    fn buffer(&mut self) -> Parse<u32> {
         let here = self.at;
         let name = self.word("a buffer's name")?;
         let is_it = |param: &Param| matches!(param, Param::Buffer { name: of, .. } if *of == name);
@@ -283,6 +289,33 @@ impl Parser<'_> {
             self.at = here;
             return self.wanted("a buffer's name");
         };
+        Ok(param as u32)
+    }
+
+    fn tensor_map(&mut self) -> Parse<TensorMap> {
+        self.keyword("tensor_map")?;
+        let param = self.buffer()?;
+        self.sign(":")?;
+        self.keyword("from")?;
+        let offset = self.number("a number of elements")?;
+        let rounded = matches!(self.peek(), Kind::Word(word) if word == "rounded");
+        if rounded {
+            self.at += 1;
+        }
+        let mut dims = Vec::new();
+        while self.takes_sign(",") {
+            let boxed = self.number("a number of indices")?;
+            self.keyword("of")?;
+            let size = self.number("a number of indices")?;
+            self.keyword("by")?;
+            dims.push(MapDim { size, stride: self.number("a number of elements")?, boxed });
+        }
+        Ok(TensorMap { param, offset, rounded, dims })
+    }
+
+    fn prefetch(&mut self) -> Parse<Prefetch> {
+        self.keyword("prefetch")?;
+        let param = self.buffer()?;
         self.sign(":")?;
         let rows = self.number("a number of rows")?;
         self.keyword("of")?;
@@ -293,7 +326,7 @@ impl Parser<'_> {
         self.keyword("of")?;
         let pitch = self.number("a number of bytes")?;
         self.keyword("bytes")?;
-        Ok(Prefetch { param: param as u32, rows, count, width, pitch })
+        Ok(Prefetch { param, rows, count, width, pitch })
     }
 
     fn param(&mut self) -> Parse<Param> {

@@ -4,7 +4,9 @@ use std::fmt::{self, Display, Write as _};
 
 use unigrad_scalar::{DType, Literal};
 
-use crate::ir::{Array, Block, FragmentRole, Inst, MAX_NESTING, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, Type, Value};
+use crate::ir::{
+    Array, Block, FragmentRole, Inst, MAX_NESTING, MapDim, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, TensorMap, Type, Value,
+};
 
 /// `x`, `y` or `z`.
 pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
@@ -44,6 +46,14 @@ impl Display for Program {
         }
         if let Some(Prefetch { param, rows, count, width, pitch }) = self.prefetch {
             writeln!(f, "    prefetch {}: {rows} of {count} rows, {width} of {pitch} bytes", param_name(self, param))?;
+        }
+        for TensorMap { param, offset, rounded, dims } in &self.tensor_maps {
+            let rounded = if *rounded { " rounded" } else { "" };
+            write!(f, "    tensor_map {}: from {offset}{rounded}", param_name(self, *param))?;
+            for MapDim { size, stride, boxed } in dims {
+                write!(f, ", {boxed} of {size} by {stride}")?;
+            }
+            writeln!(f)?;
         }
         if let Some(workgroups) = self.at_once {
             writeln!(f, "    at_once {workgroups}")?;

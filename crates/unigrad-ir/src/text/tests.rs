@@ -3,7 +3,9 @@
 use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
 use super::*;
-use crate::{AtomicOp, Builder, Dialect, Fragment, FragmentRole, FragmentShape, Op, Place, Program, Raw, Stmt, SubgroupOp, Type, Value};
+use crate::{
+    AtomicOp, Builder, Dialect, Fragment, FragmentRole, FragmentShape, MapDim, Op, Place, Program, Raw, Stmt, SubgroupOp, TensorMap, Type, Value,
+};
 
 /// Random numbers (xorshift).
 struct Rng(u64);
@@ -56,6 +58,13 @@ impl Generator {
         if seed.is_multiple_of(3) {
             let numbers = [(); 4].map(|()| generator.rng.below(1 << 20) as u32);
             generator.b.prefetch(Place::Param(generator.rng.below(3) as u32), numbers);
+        }
+        for _ in 0..seed % 4 {
+            let place = Place::Param(generator.rng.below(3) as u32);
+            let dim = |rng: &mut Rng| MapDim { size: rng.below(1 << 33) as u64, stride: rng.below(1 << 33) as u64, boxed: rng.below(257) as u32 };
+            let dims = (0..generator.rng.below(6)).map(|_| dim(&mut generator.rng)).collect();
+            let (offset, rounded) = (generator.rng.below(1 << 40) as u64, generator.rng.below(2) == 1);
+            generator.b.tensor_map(place, TensorMap { param: 0, offset, rounded, dims });
         }
         if seed.is_multiple_of(5) {
             generator.b.at_once(seed as u32);

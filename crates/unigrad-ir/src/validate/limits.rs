@@ -3,10 +3,12 @@
 use unigrad_scalar::DType;
 
 use super::{At, Checker};
-use crate::ir::{FragmentShape, Param, Prefetch, Type};
+use crate::ir::{FragmentShape, Param, Prefetch, TensorMap, Type};
 
 /// Threads that any compute unit has at once.
 const MOST_AT_ONCE: u64 = 2048;
+/// Bytes of the innermost dimension of a tensor map's boxes.
+const MAP_LINE: u64 = 128;
 
 fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
@@ -105,6 +107,11 @@ impl Checker<'_> {
                 self.error(At::Line, cause, "ask for rows, and for a part of each");
             }
         }
+        for map in &program.tensor_maps {
+            self.next_line();
+            self.statement = lines.next().unwrap_or_default().trim().to_owned();
+            self.tensor_map(map);
+        }
         if let Some(workgroups) = program.at_once {
             self.next_line();
             self.statement = lines.next().unwrap_or_default().trim().to_owned();
@@ -121,6 +128,34 @@ impl Checker<'_> {
                 let cause = format!("a cluster of {workgroups} workgroups, the target takes up to {most}");
                 self.error(At::Line, cause, "let workgroups meet between launches instead");
             }
+        }
+    }
+
+    /// What the driver's `cuTensorMapEncodeTiled` refuses.
+    fn tensor_map(&mut self, map: &TensorMap) {
+        if !self.target.tensor_maps() {
+            self.error(At::Line, "the target has no tensor maps", "copy with loads and stores");
+        }
+        let Some(Param::Buffer { dtype: dtype @ (DType::F16 | DType::BF16 | DType::F32), .. }) = self.program.params.get(map.param as usize) else {
+            return self.error(At::Line, "a tensor map of what is no buffer of f16, bf16 or f32", "name one of the parameters");
+        };
+        if map.rounded && *dtype != DType::F32 {
+            self.error(At::Line, format!("{dtype} rounded to TF32"), "round f32");
+        }
+        let bytes = |elements: u64| elements.saturating_mul(dtype.size() as u64);
+        let [inner, outer @ ..] = map.dims.as_slice() else {
+            return self.error(At::Line, "a tensor map without dimensions", "give 1 to 5");
+        };
+        if outer.len() > 4 || inner.stride != 1 || bytes(inner.boxed.into()) != MAP_LINE {
+            let cause = format!("{} dimensions, the innermost with a stride of {} and boxes of {}", map.dims.len(), inner.stride, inner.boxed);
+            self.error(At::Line, cause, format!("give 1 to 5, the innermost with a stride of 1 and boxes of {MAP_LINE} bytes"));
+        }
+        if map.dims.iter().any(|dim| dim.size == 0 || dim.size > 1 << 32 || dim.boxed == 0 || dim.boxed > 256) {
+            self.error(At::Line, "a dimension's size or box is 0 or too large", "sizes go up to 2^32, boxes to 256");
+        }
+        let is_odd = |elements: u64| !bytes(elements).is_multiple_of(16) || bytes(elements) >= 1 << 40;
+        if is_odd(map.offset) || outer.iter().any(|dim| is_odd(dim.stride)) {
+            self.error(At::Line, "an offset or a stride that is no multiple of 16 bytes, or 2^40 bytes", "copy with loads and stores");
         }
     }
 

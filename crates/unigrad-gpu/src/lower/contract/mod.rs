@@ -5,7 +5,7 @@
 //! Never: reads an element twice from device memory because of a layout: operands are read in place, the way they run.
 //!
 //! [`problem`] decides roles and dtypes, [`source`] where elements come from, [`grid`] numbers workgroups, [`load`] moves tiles, [`sink`] takes
-//! sums; the templates are [`tile`] and the second step [`split_k`]; [`made`] has what native loops do for operands that a prologue makes. [`library`] tells which contractions a vendor's library could do instead, and
+//! sums; the templates are [`tile`], those of native loops ([`tma`], [`asynchronous`], [`tf32`]) and others for few rows, and the second step [`split_k`]; [`made`] has what native loops do for operands that a prologue makes. [`library`] tells which contractions a vendor's library could do instead, and
 //! [`inside`] what of their epilogues, [`codes`] which of their operands are 8-bit floats; [`convolve`] which are its convolutions, by [`windows`] and
 //! [`zeros`].
 
@@ -29,6 +29,7 @@ mod staged_store;
 mod tests;
 mod tf32;
 mod tile;
+mod tma;
 mod windows;
 mod zeros;
 
@@ -78,14 +79,31 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
 
 /// A loop in the dialect's own words.
 enum Loop {
+    Tma(tma::TmaTiles),
     Halves(AsyncTiles),
     Single(tf32::Tf32Tiles),
 }
 
 impl Loop {
     fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<Loop> {
+        let by_tma = tma::plan(p, is_plain, target);
+        // Products of TF32 that are small are faster by warps alone.
+        let single = || tf32::plan(p, target).filter(|(_, time)| by_tma.as_ref().is_none_or(|by_tma| *time < by_tma.time));
+        if p.tf32
+            && let Some((plan, _)) = single()
+        {
+            return Some(Loop::Single(plan));
+        }
+        match by_tma {
+            Some(plan) => Some(Loop::Tma(plan)),
+            None => Loop::by_threads(p, is_plain, target),
+        }
+    }
+
+    /// A loop whose stages threads copy, or make.
+    fn by_threads(p: &Problem, is_plain: bool, target: &Target) -> Option<Loop> {
         let halves = asynchronous::plan(p, is_plain, target).map(Loop::Halves);
-        halves.or_else(|| tf32::plan(p, target).map(Loop::Single))
+        halves.or_else(|| tf32::plan(p, target).map(|(plan, _)| Loop::Single(plan)))
     }
 
     /// Whether threads make the elements of an operand where they are read.
@@ -94,6 +112,7 @@ impl Loop {
         let pays = match self {
             Loop::Halves(_) => other_lanes <= made::MOST_LANES_OF_HALVES && AsyncTiles::takes(operand),
             Loop::Single(plan) => plan.makes(other_lanes),
+            Loop::Tma(_) => false,
         };
         pays && made::is_short(prologue)
     }
@@ -107,12 +126,16 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     for operand in [&mut as_if.a, &mut as_if.b] {
         operand.made = None;
     }
-    let Some(plan) = Loop::plan(&as_if, is_plain, target) else { return Ok(None) };
+    let Some(plan) = Loop::by_threads(&as_if, is_plain, target) else { return Ok(None) };
     let prologue = |operand: &Operand| contract.prologues.get(operand.arg).and_then(Option::as_deref);
     let is_stored = [&p.a, &p.b].map(|operand| prologue(operand).is_some_and(|prologue| !plan.makes(p, operand, prologue)));
     let (before, stored) = source::store_some(contract, p, target, is_stored)?;
     let p = &stored;
     let (product, parts) = match Loop::plan(p, is_plain, target) {
+        Some(Loop::Tma(plan)) => {
+            let parts = plan.parts;
+            (tma::product(contract, p, target, plan)?, parts)
+        }
         Some(Loop::Halves(plan)) => (asynchronous::product(contract, p, target, plan)?, plan.parts),
         Some(Loop::Single(plan)) => (Some(tf32::product(contract, p, target, plan)?), plan.parts),
         None => return Ok(None),

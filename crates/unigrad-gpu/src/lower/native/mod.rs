@@ -13,4 +13,5 @@ pub(super) mod narrow;
 pub(super) mod resident;
 pub(super) mod tf32;
 pub(super) mod tf32_wgmma;
+pub(super) mod tma;
 pub(super) mod wgmma;

@@ -117,6 +117,8 @@ pub(in crate::render) struct Language {
     pub(in crate::render) at_once: bool,
     /// What stands in the place of `{c}` in the entry where `{i}` workgroups are there at the same time.
     pub(in crate::render) cluster: &'static str,
+    /// The type of tensor maps, and the parameter `{i}` that is one.
+    pub(in crate::render) tensor_map: Option<[&'static str; 2]>,
     /// How it asks for memory before it waits, if it can.
     pub(in crate::render) prefetch: Option<PrefetchWords>,
     /// A shared array: `{t}`, `{n}`, `{i}` elements.
@@ -211,6 +213,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
     wait: |_| &[],
     at_once: false,
     cluster: "",
+    tensor_map: None,
     prefetch: None,
     atomics: &[],
     compare_exchange: ["", ""],

@@ -251,6 +251,14 @@ impl Writer<'_> {
         if !params.builtin.is_empty() {
             list.push(params.builtin.to_owned());
         }
+        match (self.program.tensor_maps.len(), self.language.tensor_map) {
+            (0, _) => {}
+            (_, None) => self.refuse(None, "tensor maps, which the dialect does not have", "copy with loads and stores"),
+            (count, Some([ty, param])) => {
+                self.prelude("ug_tensor_map", ty.to_owned());
+                list.extend((0..count).map(|at| param.replace("{i}", &at.to_string())));
+            }
+        }
         list.join(", ")
     }
 

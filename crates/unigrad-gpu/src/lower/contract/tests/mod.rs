@@ -506,7 +506,46 @@ fn rounded_products_render() {
             }
         }
     }
-    for name in ["sm_80 contract_tf32", "sm_90 contract_tf32", "sm_90 contract_tf32_wgmma", "sm_90 contract_sums"] {
+    for name in ["sm_80 contract_tf32", "sm_90 contract_tf32", "sm_90 contract_tf32_wgmma", "sm_90 contract_sums", "sm_90 contract_tma"] {
         assert!(programs.contains(name), "{name} is not among {programs:?}");
+    }
+}
+
+/// Products whose operands come by tensor maps: of every layout and dtype, every tile, in parts, with batches and epilogues; and those that cannot.
+#[test]
+fn products_by_tensor_maps_render() {
+    let mut rng = Rng(4);
+    let target = Target {
+        dialect: unigrad_ir::Dialect::ALL[0],
+        arch: "sm_90".to_owned(),
+        shared_bytes: 227 << 10,
+        compute_units: 132,
+        ..Target::interpreter()
+    };
+    let names = |case: &Case| {
+        let steps = lower(&case.contract, &target).unwrap().steps;
+        let rendered = steps.iter().map(|step| {
+            if let Err(errors) = unigrad_ir::validate(&step.program, &target) {
+                panic!("{errors:?}");
+            }
+            let source = unigrad_ir::render(&step.program, &target).unwrap();
+            if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
+                unigrad_ir::collect(&source, &target, folder.as_ref()).unwrap();
+            }
+            assert_eq!(source.text.matches('{').count(), source.text.matches('}').count());
+            step.program.name.clone()
+        });
+        rendered.collect::<Vec<_>>()
+    };
+    for dtype in [DType::F16, DType::BF16, DType::F32] {
+        for shape in [[4096, 4096, 256], [2048, 1096, 128], [264, 2000, 136], [128, 256, 8192], [512, 64, 512]] {
+            for (ta, tb) in [(false, false), (true, false), (false, true), (true, true)] {
+                let mut case = matmul(&mut rng, shape, ta, tb, [dtype; 3]);
+                case.contract.tf32 = dtype == DType::F32;
+                let is_turned = ta && !tb;
+                let names = names(&case);
+                assert_eq!(names[0] == "contract_tma", dtype != DType::F32 || !is_turned && names[0] != "contract_tf32", "{dtype} {shape:?} {ta} {tb}: {names:?}");
+            }
+        }
     }
 }

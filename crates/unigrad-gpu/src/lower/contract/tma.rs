@@ -1,0 +1,180 @@
+//! Products whose operands NVIDIA's tensor memory accelerator brings ([`native::tma`](super::super::native::tma)): halves, and `F32` where TF32 is allowed.
+//!
+//! In: a problem whose operands lie in memory. Out: one launch of as many workgroups as there are compute units, each of which takes tile after tile.
+//! Always: addresses are the accelerator's, which sees operands as up to five dimensions; epilogues are as everywhere. Never: takes an operand that threads make.
+
+use super::super::native::tma::{self as native, Loop, Operand as NativeOperand, Pieces, Way};
+use super::super::{ProgramLaunch, Signature, Unsupported};
+use super::grid::{Item, item, tile_of};
+use super::problem::{Along, Dims, Operand, Problem};
+use super::sink::Sink;
+use super::source::Source;
+use super::staged_store::{guarded, masks};
+use super::tile::Parts;
+use unigrad_ir::{Target, Type};
+use unigrad_kernel::Contract;
+use unigrad_scalar::DType;
+
+/// Rows, columns and length of sums of a product, at least.
+const LEAST_ROWS: u64 = 48;
+const LEAST_COLUMNS: u64 = 32;
+const LEAST_K: u64 = 64;
+/// Elements of `k` in a part, at least, and parts at most.
+const LEAST_PART: u64 = 512;
+const MOST_PARTS: u64 = 32;
+/// Stages at most: more do not hide more.
+const MOST_STAGES: u32 = 8;
+
+/// How long the loop takes, in microseconds, as measured on an H200: what counts are the ratios.
+mod times {
+    /// A stage of a tile of so many rows and columns: the matrix instructions (TF32 has half of the elements at half of the rate), or the way from the second-level cache.
+    pub(super) fn stage(rows: u32, columns: u32) -> f64 {
+        (f64::from(rows * columns) * 0.7 / 32768.0).max(f64::from((rows + columns) * 128) / 88e3)
+    }
+
+    /// Around the stages of a tile, beside what is under way meanwhile.
+    pub(super) fn around(rows: u32, columns: u32, is_plain: bool) -> f64 {
+        1.0 + f64::from(rows * columns) / 32768.0 * if is_plain { 1.5 } else { 3.0 }
+    }
+
+    /// The launch that adds parts up, and a number in it, written and read.
+    pub(super) const SUMS: f64 = 4.0;
+    pub(super) const SUM: f64 = 8.0 / 3e6;
+}
+
+/// How the loop is set up for a problem.
+#[derive(Clone, Debug)]
+pub(super) struct TmaTiles {
+    inner: Loop,
+    pub(super) parts: Parts,
+    /// What it is expected to take, in microseconds.
+    pub(super) time: f64,
+}
+
+/// Which way an operand runs, with aligned vectors of 16 bytes.
+fn along(operand: &Operand) -> Option<Along> {
+    let by = 16 / operand.dtype.size() as u64;
+    [Along::K, Along::Lanes].into_iter().find(|along| operand.aligned(*along, by))
+}
+
+/// Tiles of `a` and `b`, by preference.
+fn tiles(p: &Problem, is_k_major: [bool; 2]) -> &'static [(Way, u32, u32)] {
+    const SHARED: [(Way, u32, u32); 3] = [(Way::Shared, 128, 256), (Way::Shared, 128, 128), (Way::Shared, 128, 64)];
+    const BY_COLUMNS: [(Way, u32, u32); 2] = [(Way::Registers { columns: true }, 128, 256), (Way::Registers { columns: true }, 128, 128)];
+    const BY_ROWS: [(Way, u32, u32); 2] = [(Way::Registers { columns: false }, 256, 128), (Way::Registers { columns: false }, 128, 128)];
+    match (p.a.dtype, is_k_major) {
+        (DType::F32, [true, false]) => &BY_COLUMNS,
+        (DType::F32, [false, true]) => &BY_ROWS,
+        (DType::F32, [false, false]) => &[],
+        _ => &SHARED,
+    }
+}
+
+/// The fastest tiles and parts, if the target has the instructions and the operands suit them. It `is_plain` if nothing is done with the sums before they are
+/// stored.
+pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTiles> {
+    let is_half = matches!(p.a.dtype, DType::F16 | DType::BF16) && p.compute == DType::F32;
+    let is_wanted = p.a.dtype == p.b.dtype && (is_half || p.tf32) && p.m >= LEAST_ROWS && p.n >= LEAST_COLUMNS && p.k >= LEAST_K;
+    if !is_wanted || !native::available(target) || p.a.made.is_some() || p.b.made.is_some() {
+        return None;
+    }
+    let is_k_major = [along(&p.a)? == Along::K, along(&p.b)? == Along::K];
+    let depth = native::depth(p.a.dtype);
+    let units = u64::from(target.compute_units.max(1));
+    let most = (p.k / LEAST_PART).clamp(1, MOST_PARTS);
+    let choices = tiles(p, is_k_major).iter().flat_map(|tile| (1..=most).map(move |parts| (*tile, parts)));
+    let all = choices.filter_map(|((way, bm, bn), parts)| {
+        let parts = Parts::of(p.k, parts, depth.into());
+        let work = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into()) * parts.count;
+        let stages = parts.len.min(p.k).div_ceil(depth.into()) as f64;
+        let sums = if parts.count > 1 { times::SUMS + (p.batch * p.m * p.n * parts.count) as f64 * times::SUM } else { 0.0 };
+        let tile = stages * times::stage(bm, bn) + times::around(bm, bn, is_plain || parts.count > 1);
+        Some((way, bm, bn, parts, work.div_ceil(units) as f64 * tile + sums))
+    });
+    let (way, bm, bn, parts, time) = all.min_by(|x, y| x.4.total_cmp(&y.4))?;
+    let operand = |operand: &Operand, k_major: bool, tile: u32| {
+        let dims = |dims: &Dims| dims.0.iter().map(|d| (d.size, d.stride)).collect();
+        let offset = u64::try_from(operand.offset).ok()?;
+        let (lanes, k, batch) = (dims(&operand.lanes), dims(&operand.k), dims(&operand.batch));
+        Some(NativeOperand { dtype: operand.dtype, k_major, tile, offset, lanes, k, batch })
+    };
+    let (a, b) = (operand(&p.a, is_k_major[0], bm)?, operand(&p.b, is_k_major[1], bn)?);
+    a.map()?;
+    b.map()?;
+    let inner = Loop { way, a, b, k: p.k, part: parts.len, stages: 0 };
+    let fits = |stages: &u32| Loop { stages: *stages, ..inner.clone() }.shared_bytes() as usize <= target.shared_bytes;
+    let stages = (3..=MOST_STAGES).rev().find(fits)?;
+    Some(TmaTiles { inner: Loop { stages, ..inner }, parts, time })
+}
+
+/// The launch of the product; the second step of several parts is the caller's. `None` if the operands do not suit after all.
+pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: TmaTiles) -> Result<Option<ProgramLaunch>, Unsupported> {
+    let TmaTiles { inner, parts, .. } = plan;
+    let mut s = Signature::new("contract_tma", [native::THREADS, 1, 1]);
+    let first = Source::declare(&mut s, contract, &p.a, target)?;
+    let second = Source::declare(&mut s, contract, &p.b, target)?;
+    let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
+    let (Some(first), Some(second), Some(map_a), Some(map_b)) = (first.place(), second.place(), inner.a.map(), inner.b.map()) else {
+        return Ok(None);
+    };
+    let maps = [s.b.tensor_map(first, map_a), s.b.tensor_map(second, map_b)];
+    let (bm, bn) = (inner.a.tile, inner.b.tile);
+    let (tiles_m, tiles_n) = (p.m.div_ceil(bm.into()), p.n.div_ceil(bn.into()));
+    let work = tiles_m * tiles_n * p.batch * parts.count;
+    let units = u64::from(target.compute_units.max(1));
+    let groups = work.min(units).min(target.max_grid[0].into()) as u32;
+    let Ok(work) = u32::try_from(work) else { return Ok(None) };
+    let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
+    let Pieces { count, columns } = inner.pieces();
+    let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
+    let piece = s.b.local("piece", Type::Scalar(DType::F32), columns);
+    let corner = s.b.local("corner", Type::Scalar(DType::U32), 2);
+    let b = &mut s.b;
+    // Without it the compiler does not know how many registers a thread begins with, and leaves them as they are.
+    b.at_once(1);
+    b.raw(inner.setup(shared));
+    let (thread, multipliers) = (b.thread(0), b.u32(native::MULTIPLIERS));
+    let multiplies = b.lt(thread, multipliers);
+    let (start, end, step) = (b.group(0), b.u32(work), b.u32(groups));
+    // Both roles take the same tiles in the same order.
+    let place = |b: &mut unigrad_ir::Builder, id| {
+        let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
+        let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
+        let (row0, col0) = (b.mul_const(tile_m, bm.into()), b.mul_const(tile_n, bn.into()));
+        ([row0, col0, batch, b.mul_const(part, parts.len as i64)], both)
+    };
+    let multiply = |b: &mut unigrad_ir::Builder| {
+        b.raw(inner.role(true));
+        b.repeat(start, end, step, |b, id| {
+            let ([row0, col0, batch, _], both) = place(b, id);
+            b.raw(inner.multiply(acc));
+            let base = sink.base(b, if parts.count > 1 { both } else { batch });
+            let v = sink.vector(target, columns);
+            let (zero, count, one) = (b.u32(0), b.u32(count), b.u32(1));
+            b.repeat(zero, count, one, |b, which| {
+                b.raw(inner.take(which, [acc, piece, corner]));
+                let (row, col) = (b.load(corner, zero), b.load(corner, one));
+                let (row, col) = (b.add(row0, row), b.add(col0, col));
+                for at in (0..columns).step_by(v as usize) {
+                    let col = b.add_const(col, at.into());
+                    let sums: Vec<_> = (at..at + v)
+                        .map(|at| {
+                            let at = b.u32(at);
+                            b.load(piece, at)
+                        })
+                        .collect();
+                    guarded(b, p, masks(p, bm, bn), row, col, |b| base.put(b, row, col, &sums));
+                }
+            });
+        });
+    };
+    let produce = |b: &mut unigrad_ir::Builder| {
+        b.raw(inner.role(false));
+        b.repeat(start, end, step, |b, id| {
+            let (values, _) = place(b, id);
+            b.raw(inner.produce(maps, values));
+        });
+    };
+    b.when_else(multiplies, multiply, produce);
+    Ok(Some(s.finish([groups, 1, 1])))
+}
