@@ -111,6 +111,14 @@ impl<'a> Sink<'a> {
         }
     }
 
+    /// What sums are stored as, where nothing else is done with them.
+    pub(super) fn stored(&self) -> Option<DType> {
+        match self {
+            Sink::Memory(c) => Some(c.dtype),
+            Sink::Epilogue(_) => None,
+        }
+    }
+
     /// Whether what happens to a sum is more than a store.
     pub(super) fn is_epilogue(&self) -> bool {
         matches!(self, Sink::Epilogue(_))

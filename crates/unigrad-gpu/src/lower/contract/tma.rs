@@ -11,7 +11,7 @@ use super::sink::Sink;
 use super::source::Source;
 use super::staged_store::{guarded, masks};
 use super::tile::Parts;
-use unigrad_ir::{Target, Type};
+use unigrad_ir::{Builder, Target, Type};
 use unigrad_kernel::Contract;
 use unigrad_scalar::DType;
 
@@ -22,6 +22,8 @@ const LEAST_K: u64 = 64;
 /// Elements of `k` in a part, at least, and parts at most.
 const LEAST_PART: u64 = 512;
 const MOST_PARTS: u64 = 32;
+/// Instructions of an epilogue up to which it is written out for each piece of the sums.
+const MOST_STEPS_WRITTEN_OUT: usize = 24;
 /// Stages at most: more do not hide more.
 const MOST_STAGES: u32 = 8;
 
@@ -125,9 +127,12 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let groups = work.min(units).min(target.max_grid[0].into()) as u32;
     let Ok(work) = u32::try_from(work) else { return Ok(None) };
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
-    let Pieces { count, columns } = inner.pieces();
+    // Short epilogues are written out for each piece: what tells pieces apart costs as much as they do.
+    let n_steps = contract.epilogue.as_ref().filter(|_| sink.is_epilogue()).map_or(0, |region| region.insts.len());
+    let pieces = inner.pieces(sink.stored());
+    let Pieces { count, columns, dtype } = pieces;
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
-    let piece = s.b.local("piece", Type::Scalar(DType::F32), columns);
+    let piece = s.b.local("piece", Type::Scalar(dtype), columns);
     let corner = s.b.local("corner", Type::Scalar(DType::U32), 2);
     let b = &mut s.b;
     // Without it the compiler does not know how many registers a thread begins with, and leaves them as they are.
@@ -137,22 +142,22 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let multiplies = b.lt(thread, multipliers);
     let (start, end, step) = (b.group(0), b.u32(work), b.u32(groups));
     // Both roles take the same tiles in the same order.
-    let place = |b: &mut unigrad_ir::Builder, id| {
+    let place = |b: &mut Builder, id| {
         let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
         let (row0, col0) = (b.mul_const(tile_m, bm.into()), b.mul_const(tile_n, bn.into()));
         ([row0, col0, batch, b.mul_const(part, parts.len as i64)], both)
     };
-    let multiply = |b: &mut unigrad_ir::Builder| {
+    let multiply = |b: &mut Builder| {
         b.raw(inner.role(true));
         b.repeat(start, end, step, |b, id| {
             let ([row0, col0, batch, _], both) = place(b, id);
             b.raw(inner.multiply(acc));
             let base = sink.base(b, if parts.count > 1 { both } else { batch });
             let v = sink.vector(target, columns);
-            let (zero, count, one) = (b.u32(0), b.u32(count), b.u32(1));
-            b.repeat(zero, count, one, |b, which| {
-                b.raw(inner.take(which, [acc, piece, corner]));
+            let (zero, one) = (b.u32(0), b.u32(1));
+            let put = |b: &mut Builder, which| {
+                b.raw(inner.take(&pieces, which, [acc, piece, corner]));
                 let (row, col) = (b.load(corner, zero), b.load(corner, one));
                 let (row, col) = (b.add(row0, row), b.add(col0, col));
                 for at in (0..columns).step_by(v as usize) {
@@ -165,10 +170,16 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
                         .collect();
                     guarded(b, p, masks(p, bm, bn), row, col, |b| base.put(b, row, col, &sums));
                 }
-            });
+            };
+            if n_steps <= MOST_STEPS_WRITTEN_OUT {
+                b.unrolled(count, put);
+            } else {
+                let count = b.u32(count);
+                b.repeat(zero, count, one, put);
+            }
         });
     };
-    let produce = |b: &mut unigrad_ir::Builder| {
+    let produce = |b: &mut Builder| {
         b.raw(inner.role(false));
         b.repeat(start, end, step, |b, id| {
             let (values, _) = place(b, id);

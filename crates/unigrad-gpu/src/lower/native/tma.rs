@@ -157,6 +157,8 @@ pub(in crate::lower) struct Pieces {
     /// So many for a tile.
     pub(in crate::lower) count: u32,
     pub(in crate::lower) columns: u32,
+    /// What they are taken as: `F32`, or a half type that all of them are rounded to.
+    pub(in crate::lower) dtype: DType,
 }
 
 impl Loop {
@@ -350,16 +352,18 @@ ug_tma_release(bars + before * 16u + 8u);
         ) + if other.k_major { "" } else { "\n#error \"the operand in shared memory does not run along k\"" }
     }
 
-    /// How sums are taken out.
-    pub(in crate::lower) fn pieces(&self) -> Pieces {
+    /// How sums are taken out; `stored` is the type that they are stored as, where nothing else is done with them.
+    pub(in crate::lower) fn pieces(&self, stored: Option<DType>) -> Pieces {
         let columns = if self.way == (Way::Registers { columns: true }) { 4 } else { 8 };
-        Pieces { count: self.sums() / columns, columns }
+        // Rounded before threads exchange them, they are half as much to exchange.
+        let dtype = stored.filter(|dtype| columns == 8 && matches!(dtype, DType::F16 | DType::BF16)).unwrap_or(DType::F32);
+        Pieces { count: self.sums() / columns, columns, dtype }
     }
 
     /// Takes piece `v0` of the sums, and says where it is: places are the sums, an array of [`Pieces::columns`], and one of two (`U32`): its row and its first column within the tile.
-    pub(in crate::lower) fn take(&self, piece: Value, places: [Place; 3]) -> Raw {
+    pub(in crate::lower) fn take(&self, pieces: &Pieces, piece: Value, places: [Place; 3]) -> Raw {
         let sums = self.sums();
-        let Pieces { count, columns } = self.pieces();
+        let Pieces { count, columns, dtype } = *pieces;
         // Which sums, for each piece: a pair of neighbouring columns of each of four threads, or four columns of one.
         let sum = |piece: u32, at: u32| match self.way {
             // Blocks of 8 columns, in which a thread has two of row `g` and two of row `g + 8`.
@@ -379,7 +383,13 @@ ug_tma_release(bars + before * 16u + 8u);
             }
             cases.push_str(" break;\n");
         }
-        let turn = if columns == 8 { "ug_tma_turn(x, quad);\n" } else { "" };
+        let turned = "float* const y = x; ug_tma_turn(y, quad, 2u);";
+        let turn = match (columns, dtype) {
+            (8, DType::F16) => "unsigned y[4]; ug_tma_pack_f16(y, x); ug_tma_turn(y, quad, 1u);",
+            (8, DType::BF16) => "unsigned y[4]; ug_tma_pack_bf16(y, x); ug_tma_turn(y, quad, 1u);",
+            (8, _) => turned,
+            _ => "float* const y = x;",
+        };
         let spread = if self.shares_held() { "warp * 32u".to_owned() } else { "(warp & 3u) * 32u".to_owned() };
         let side = if self.shares_held() { String::new() } else { format!("(warp >> 2) * {}u + ", self.width()) };
         let (row, column) = match self.way {
@@ -396,8 +406,8 @@ float x[{columns}];
 switch ($v0$) {{
 {cases}  default: __trap();
 }}
-{turn}#pragma unroll
-for (int i = 0; i < {columns}; ++i) $p1$[i] = x[i];
+{turn}
+memcpy($p1$, y, sizeof($p1$));
 $p2$[0] = {row};
 $p2$[1] = {column};
 (void)chunk; (void)quad;
@@ -489,17 +499,25 @@ static __device__ __forceinline__ void ug_tma_hold(unsigned* held, unsigned at, 
     }
   }
 }
-static __device__ __forceinline__ void ug_tma_turn(float* x, unsigned quad) {
+template <class T> static __device__ __forceinline__ void ug_tma_turn(T* x, unsigned quad, const unsigned each) {
   #pragma unroll
   for (unsigned by = 1; by < 4u; by *= 2u)
     #pragma unroll
     for (unsigned i = 0; i < 4u; ++i)
       if (!(i & by))
         #pragma unroll
-        for (unsigned c = 0; c < 2u; ++c) {
-          float& low = x[2u * i + c]; float& high = x[2u * (i | by) + c];
-          const float got = __shfl_xor_sync(0xffffffffu, quad & by ? low : high, by);
+        for (unsigned c = 0; c < each; ++c) {
+          T& low = x[each * i + c]; T& high = x[each * (i | by) + c];
+          const T got = __shfl_xor_sync(0xffffffffu, quad & by ? low : high, by);
           if (quad & by) low = got; else high = got;
         }
+}
+static __device__ __forceinline__ void ug_tma_pack_f16(unsigned* to, const float* x) {
+  #pragma unroll
+  for (int i = 0; i < 4; ++i) asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(to[i]) : "f"(x[2 * i + 1]), "f"(x[2 * i]));
+}
+static __device__ __forceinline__ void ug_tma_pack_bf16(unsigned* to, const float* x) {
+  #pragma unroll
+  for (int i = 0; i < 4; ++i) asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(to[i]) : "f"(x[2 * i + 1]), "f"(x[2 * i]));
 }
 "#;

@@ -16,7 +16,7 @@ mod tables;
 pub(super) use language::{C_LIKE, FragmentMemory, Fragments, Language, Params, PrefetchWords, Shuffles, Spaces, Tables, Vectors};
 
 use super::{RenderError, Source};
-use crate::{Block, Op, Param, Prefetch, Program, Raw, Stmt, Target, Type, Value};
+use crate::{Block, Op, Param, Place, Prefetch, Program, Raw, Stmt, Target, Type, Value};
 use std::{collections::BTreeMap, fmt::Write as _};
 use unigrad_scalar::{DType, Literal};
 
@@ -415,7 +415,12 @@ impl Writer<'_> {
             return String::new();
         };
         let values: Vec<String> = raw.values.iter().map(|v| self.value(*v)).collect();
-        let places: Vec<String> = raw.places.iter().map(|p| self.pointer(*p)).collect();
+        let pointer = |place: &Place| match place {
+            // An array of length 1 is a variable.
+            Place::Local(at) if self.program.locals[*at as usize].len == 1 => format!("(&{})", self.pointer(*place)),
+            _ => self.pointer(*place),
+        };
+        let places: Vec<String> = raw.places.iter().map(pointer).collect();
         match super::fill_raw(text, &values, &places) {
             Ok(text) => text,
             Err(cause) => {
