@@ -14,6 +14,7 @@ pub mod functions;
 pub mod fuzz;
 pub mod oracle;
 mod processes;
+pub mod products;
 pub mod run;
 pub mod selection;
 pub mod snapshot;

@@ -126,9 +126,13 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     for operand in [&mut as_if.a, &mut as_if.b] {
         operand.made = None;
     }
-    let Some(plan) = Loop::by_threads(&as_if, is_plain, target) else { return Ok(None) };
     let prologue = |operand: &Operand| contract.prologues.get(operand.arg).and_then(Option::as_deref);
-    let is_stored = [&p.a, &p.b].map(|operand| prologue(operand).is_some_and(|prologue| !plan.makes(p, operand, prologue)));
+    let is_stored = match Loop::by_threads(&as_if, is_plain, target) {
+        Some(plan) => [&p.a, &p.b].map(|operand| prologue(operand).is_some_and(|prologue| !plan.makes(p, operand, prologue))),
+        // Tiles of `F32` make what a prologue makes as they go.
+        None if contract.prologues.iter().any(Option::is_some) => return Ok(None),
+        None => [false; 2],
+    };
     let (before, stored) = source::store_some(contract, p, target, is_stored)?;
     let p = &stored;
     let (product, parts) = match Loop::plan(p, is_plain, target) {

@@ -1,4 +1,4 @@
-//! Products whose operands NVIDIA's tensor memory accelerator brings ([`native::tma`](super::super::native::tma)): halves, and `F32` where TF32 is allowed.
+//! Products whose operands NVIDIA's tensor memory accelerator brings ([`native::tma`](super::super::native::tma)): halves, and `F32`, rounded to TF32 where that is allowed.
 //!
 //! In: a problem whose operands lie in memory. Out: one launch of as many workgroups as there are compute units, each of which takes tile after tile.
 //! Always: addresses are the accelerator's, which sees operands as up to five dimensions; epilogues are as everywhere. Never: takes an operand that threads make.
@@ -19,6 +19,9 @@ use unigrad_scalar::DType;
 const LEAST_ROWS: u64 = 48;
 const LEAST_COLUMNS: u64 = 32;
 const LEAST_K: u64 = 64;
+/// Multiplications, and rows and columns, of a product that threads multiply, more than which it has.
+const LEAST_PRODUCTS: u64 = 1 << 28;
+const LEAST_SIDE_OF_THREADS: u64 = 128;
 /// Elements of `k` in a part, at least, and parts at most.
 const LEAST_PART: u64 = 512;
 const MOST_PARTS: u64 = 32;
@@ -29,8 +32,13 @@ const MOST_STAGES: u32 = 8;
 
 /// How long the loop takes, in microseconds, as measured on an H200: what counts are the ratios.
 mod times {
+    use super::Way;
+
     /// A stage of a tile of so many rows and columns: the matrix instructions (TF32 has half of the elements at half of the rate), or the way from the second-level cache.
-    pub(super) fn stage(rows: u32, columns: u32) -> f64 {
+    pub(super) fn stage(way: Way, rows: u32, columns: u32) -> f64 {
+        if way == Way::Threads {
+            return f64::from(rows * columns) * 5.0 / 32768.0;
+        }
         (f64::from(rows * columns) * 0.7 / 32768.0).max(f64::from((rows + columns) * 128) / 88e3)
     }
 
@@ -64,7 +72,9 @@ fn tiles(p: &Problem, is_k_major: [bool; 2]) -> &'static [(Way, u32, u32)] {
     const SHARED: [(Way, u32, u32); 3] = [(Way::Shared, 128, 256), (Way::Shared, 128, 128), (Way::Shared, 128, 64)];
     const BY_COLUMNS: [(Way, u32, u32); 2] = [(Way::Registers { columns: true }, 128, 256), (Way::Registers { columns: true }, 128, 128)];
     const BY_ROWS: [(Way, u32, u32); 2] = [(Way::Registers { columns: false }, 256, 128), (Way::Registers { columns: false }, 128, 128)];
+    const BY_THREADS: [(Way, u32, u32); 2] = [(Way::Threads, 128, 256), (Way::Threads, 128, 128)];
     match (p.a.dtype, is_k_major) {
+        (DType::F32, _) if !p.tf32 => &BY_THREADS,
         (DType::F32, [true, false]) => &BY_COLUMNS,
         (DType::F32, [false, true]) => &BY_ROWS,
         (DType::F32, [false, false]) => &[],
@@ -76,7 +86,15 @@ fn tiles(p: &Problem, is_k_major: [bool; 2]) -> &'static [(Way, u32, u32)] {
 /// stored.
 pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTiles> {
     let is_half = matches!(p.a.dtype, DType::F16 | DType::BF16) && p.compute == DType::F32;
-    let is_wanted = p.a.dtype == p.b.dtype && (is_half || p.tf32) && p.m >= LEAST_ROWS && p.n >= LEAST_COLUMNS && p.k >= LEAST_K;
+    let is_single = p.a.dtype == DType::F32 && p.compute == DType::F32;
+    // Tiles of threads are for products of some size: others have narrower ones.
+    let products = p.batch.saturating_mul(p.m).saturating_mul(p.n).saturating_mul(p.k);
+    let is_large = products >= LEAST_PRODUCTS && p.m > LEAST_SIDE_OF_THREADS && p.n > LEAST_SIDE_OF_THREADS;
+    let is_wanted = p.a.dtype == p.b.dtype
+        && (is_half || is_single && (p.tf32 || is_large))
+        && p.m >= LEAST_ROWS
+        && p.n >= LEAST_COLUMNS
+        && p.k >= LEAST_K;
     if !is_wanted || !native::available(target) || p.a.made.is_some() || p.b.made.is_some() {
         return None;
     }
@@ -90,7 +108,7 @@ pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTi
         let work = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into()) * parts.count;
         let stages = parts.len.min(p.k).div_ceil(depth.into()) as f64;
         let sums = if parts.count > 1 { times::SUMS + (p.batch * p.m * p.n * parts.count) as f64 * times::SUM } else { 0.0 };
-        let tile = stages * times::stage(bm, bn) + times::around(bm, bn, is_plain || parts.count > 1);
+        let tile = stages * times::stage(way, bm, bn) + times::around(bm, bn, is_plain || parts.count > 1);
         Some((way, bm, bn, parts, work.div_ceil(units) as f64 * tile + sums))
     });
     let (way, bm, bn, parts, time) = all.min_by(|x, y| x.4.total_cmp(&y.4))?;
@@ -101,9 +119,8 @@ pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTi
         Some(NativeOperand { dtype: operand.dtype, k_major, tile, offset, lanes, k, batch })
     };
     let (a, b) = (operand(&p.a, is_k_major[0], bm)?, operand(&p.b, is_k_major[1], bn)?);
-    a.map()?;
-    b.map()?;
     let inner = Loop { way, a, b, k: p.k, part: parts.len, stages: 0 };
+    inner.maps()?;
     let fits = |stages: &u32| Loop { stages: *stages, ..inner.clone() }.shared_bytes() as usize <= target.shared_bytes;
     let stages = (3..=MOST_STAGES).rev().find(fits)?;
     Some(TmaTiles { inner: Loop { stages, ..inner }, parts, time })
@@ -116,7 +133,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let first = Source::declare(&mut s, contract, &p.a, target)?;
     let second = Source::declare(&mut s, contract, &p.b, target)?;
     let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
-    let (Some(first), Some(second), Some(map_a), Some(map_b)) = (first.place(), second.place(), inner.a.map(), inner.b.map()) else {
+    let (Some(first), Some(second), Some([map_a, map_b])) = (first.place(), second.place(), inner.maps()) else {
         return Ok(None);
     };
     let maps = [s.b.tensor_map(first, map_a), s.b.tensor_map(second, map_b)];

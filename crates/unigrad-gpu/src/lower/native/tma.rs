@@ -9,6 +9,9 @@
 //! shared memory along `k`, but take their first operand from registers: one that runs along its lanes is loaded there ([`Way::Registers`]), four lanes at once, in an order in which
 //! the eight threads of a load never meet in a bank.
 //!
+//! Where TF32 is not allowed, threads multiply `F32` themselves ([`Way::Threads`]): each has 16 rows and 8 (or 4) columns of a warp's 64 by 64 (or 32), four `k` at a time. What eight threads load at once lies
+//! in different banks: rows of an operand along `k` are neighbouring threads', four columns of one thread are loaded in an order that is turned from pair to pair of threads.
+//!
 //! The instructions: <https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions>,
 //! <https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async-bulk-tensor>.
 //!
@@ -66,8 +69,8 @@ impl Operand {
         if self.k_major { self.tile.min(MOST_BOX) } else { depth(self.dtype) }
     }
 
-    /// How its memory is described; `None` if it has too many dimensions, or boxes that go from one index of an outer dimension to the next.
-    pub(in crate::lower) fn map(&self) -> Option<TensorMap> {
+    /// How its memory is described, rounded to TF32 or not; `None` if it has too many dimensions, or boxes that go from one index of an outer dimension to the next.
+    fn map(&self, rounded: bool) -> Option<TensorMap> {
         let depth = depth(self.dtype);
         let run = |dims: &Dims, boxed: u32| -> Option<(MapDim, Vec<MapDim>)> {
             let ((size, stride), outer) = dims.split_last()?;
@@ -86,7 +89,7 @@ impl Operand {
         let inner = if self.k_major { [k, lanes] } else { [lanes, k] };
         let all = inner.into_iter().chain(outer_lanes).chain(outer_k).map(Some).chain(batch).collect::<Option<Vec<_>>>()?;
         let fits = all.len() <= MOST_DIMS && all.iter().all(|dim| dim.size <= 1 << 32 && dim.stride.saturating_mul(8) < 1 << 40);
-        fits.then(|| TensorMap { param: 0, offset: self.offset, rounded: self.dtype == DType::F32, dims: all })
+        fits.then(|| TensorMap { param: 0, offset: self.offset, rounded, dims: all })
     }
 
     /// Where a box is that begins with these numbers, as a list in C.
@@ -138,6 +141,8 @@ pub(in crate::lower) enum Way {
     Shared,
     /// In registers: the operand that runs along its lanes, of which a warp has 32. If `columns`, that is `b`, and the product is turned.
     Registers { columns: bool },
+    /// Nowhere: threads multiply and add, in `F32`.
+    Threads,
 }
 
 /// Sizes of the loop.
@@ -162,6 +167,12 @@ pub(in crate::lower) struct Pieces {
 }
 
 impl Loop {
+    /// How the operands' memory is described.
+    pub(in crate::lower) fn maps(&self) -> Option<[TensorMap; 2]> {
+        let rounded = self.dtype() == DType::F32 && self.way != Way::Threads;
+        Some([self.a.map(rounded)?, self.b.map(rounded)?])
+    }
+
     fn dtype(&self) -> DType {
         self.a.dtype
     }
@@ -187,7 +198,7 @@ impl Loop {
     /// The operand in registers and the other one, where one is.
     fn held(&self) -> Option<(&Operand, &Operand)> {
         match self.way {
-            Way::Shared => None,
+            Way::Shared | Way::Threads => None,
             Way::Registers { columns: true } => Some((&self.b, &self.a)),
             Way::Registers { columns: false } => Some((&self.a, &self.b)),
         }
@@ -259,6 +270,7 @@ unsigned stage = 0u, phase = 0u;
         let text = match self.way {
             Way::Shared => self.by_shared(),
             Way::Registers { .. } => self.by_registers(),
+            Way::Threads => self.by_threads(),
         };
         self.statement(&text, &[], &[sums])
     }
@@ -331,8 +343,7 @@ ug_tma_release(bars + before * 16u + 8u);
         };
         format!(
             r#"{{
-const unsigned lane = threadIdx.x & 31u, quad = lane & 3u, chunk = (lane >> 3) + 4u * (lane >> 2 & 1u), warp = threadIdx.x >> 5;
-const unsigned mine = {mine} * {block}u;
+{THREADS_OF_INSTRUCTIONS}const unsigned mine = {mine} * {block}u;
 unsigned before = 0u, held0[16], held1[16];
 #pragma unroll 1
 for (unsigned t = 0; t < {n}u; ++t) {{
@@ -352,9 +363,84 @@ ug_tma_release(bars + before * 16u + 8u);
         ) + if other.k_major { "" } else { "\n#error \"the operand in shared memory does not run along k\"" }
     }
 
+    /// Blocks of 32 columns of a warp.
+    fn blocks(&self) -> u32 {
+        self.b.tile / 128
+    }
+
+    /// Sum `row * columns + column` of a thread is that of a row and a column of its own.
+    fn by_threads(&self) -> String {
+        let (blocks, columns) = (self.blocks(), self.blocks() * 4);
+        let block = 32 * LINE;
+        // Eight rows of a thread for four `k`: `x[row][k]`.
+        let rows = if self.a.k_major {
+            format!("ug_tma_line(x[i], a_at + (half * 8u + i) * {four}u + (i & 1u ? a_odd : a_even));", four = 4 * LINE)
+        } else {
+            // Four rows at once, of each `k`.
+            "if (i < 2u) { \n#pragma unroll\nfor (unsigned k = 0; k < 4u; ++k) { float y[4];              ug_tma_line(y, a_at + half * 4096u + (at_k + k) * 128u + ((row + i * 4u ^ (at_k + k) & 7u) << 4));              x[i * 4u][k] = y[0]; x[i * 4u + 1u][k] = y[1]; x[i * 4u + 2u][k] = y[2]; x[i * 4u + 3u][k] = y[3]; } }"
+                .to_owned()
+        };
+        // The columns of a thread for four `k`: `y[column][k]`.
+        let cols = if self.b.k_major {
+            format!(
+                "\n#pragma unroll\nfor (unsigned c = 0; c < 4u; ++c) {{ const unsigned line = column * 4u + (c + turn & 3u);                  ug_tma_line(y[j * 4u + c], b_at + j * {block}u + line * 128u + ((at_k / 4u ^ line & 7u) << 4)); }}"
+            )
+        } else {
+            format!(
+                "\n#pragma unroll\nfor (unsigned k = 0; k < 4u; ++k) {{ float z[4]; ug_tma_line(z, b_at + j * {block}u + (at_k + k) * 128u + ((column ^ (at_k + k) & 7u) << 4));                  y[j * 4u][k] = z[0]; y[j * 4u + 1u][k] = z[1]; y[j * 4u + 2u][k] = z[2]; y[j * 4u + 3u][k] = z[3]; }}"
+            )
+        };
+        // Along `k`, lines of 64 rows, or of the warp's columns, follow each other; else blocks of 32.
+        let (a_at, b_at) = (64 * LINE, self.blocks() * block);
+        let a_first = if self.a.k_major { format!(" + row * {LINE}u") } else { String::new() };
+        format!(
+            r#"{{
+{threads}const unsigned turn = column >> 1;
+#pragma unroll
+for (int i = 0; i < {sums}; ++i) $p0$[i] = 0.f;
+#pragma unroll 1
+for (unsigned t = 0; t < {n}u; ++t) {{
+  ug_tma_wait(bars + stage * 16u, phase);
+  const unsigned at = smem + stage * {bytes}u;
+  const unsigned a_at = at + (warp & 1u) * {a_at}u{a_first}, b_at = at + {b_first}u + (warp >> 1) * {b_at}u;
+  #pragma unroll 1
+  for (unsigned at_k = 0; at_k < {depth}u; at_k += 4u) {{
+    const unsigned a_even = (at_k / 4u ^ row) << 4, a_odd = a_even ^ 64u;
+    (void)a_even; (void)a_odd; (void)turn;
+    float y[{columns}][4];
+    #pragma unroll
+    for (unsigned j = 0; j < {blocks}u; ++j) {{ {cols} }}
+    #pragma unroll
+    for (unsigned half = 0; half < 2u; ++half) {{
+      float x[8][4];
+      #pragma unroll
+      for (unsigned i = 0; i < 8u; ++i) {{ {rows} }}
+      #pragma unroll
+      for (unsigned k = 0; k < 4u; ++k)
+        #pragma unroll
+        for (unsigned i = 0; i < 8u; ++i)
+          #pragma unroll
+          for (unsigned j = 0; j < {columns}u; ++j) {{ float& sum = $p0$[(half * 8u + i) * {columns}u + j]; sum = __fmaf_rn(x[i][k], y[j][k], sum); }}
+    }}
+  }}
+  __syncwarp();
+  ug_tma_release(bars + stage * 16u + 8u);
+  if (++stage == {stages}u) {{ stage = 0u; phase ^= 1u; }}
+}}
+}}"#,
+            threads = THREADS_OF_A_WARP,
+            sums = self.sums(),
+            n = self.n_stages(),
+            bytes = self.stage_bytes(),
+            b_first = self.a.tile * LINE,
+            depth = depth(self.dtype()),
+            stages = self.stages,
+        )
+    }
+
     /// How sums are taken out; `stored` is the type that they are stored as, where nothing else is done with them.
     pub(in crate::lower) fn pieces(&self, stored: Option<DType>) -> Pieces {
-        let columns = if self.way == (Way::Registers { columns: true }) { 4 } else { 8 };
+        let columns = if matches!(self.way, Way::Registers { columns: true } | Way::Threads) { 4 } else { 8 };
         // Rounded before threads exchange them, they are half as much to exchange.
         let dtype = stored.filter(|dtype| columns == 8 && matches!(dtype, DType::F16 | DType::BF16)).unwrap_or(DType::F32);
         Pieces { count: self.sums() / columns, columns, dtype }
@@ -373,6 +459,7 @@ ug_tma_release(bars + before * 16u + 8u);
                 let (row, block) = (piece % 4, piece / 4);
                 (row / 2) * (sums / 2) + 4 * (4 * block + at / 2) + 2 * (row % 2) + at % 2
             }
+            Way::Threads => piece * 4 + at,
         };
         let mut cases = String::new();
         for piece in 0..count {
@@ -388,6 +475,8 @@ ug_tma_release(bars + before * 16u + 8u);
             (8, DType::F16) => "unsigned y[4]; ug_tma_pack_f16(y, x); ug_tma_turn(y, quad, 1u);",
             (8, DType::BF16) => "unsigned y[4]; ug_tma_pack_bf16(y, x); ug_tma_turn(y, quad, 1u);",
             (8, _) => turned,
+            // Columns of an operand along `k` were loaded in a turned order.
+            _ if self.way == Way::Threads && self.b.k_major => "float* const y = x; ug_tma_turn_back(y, column >> 1);",
             _ => "float* const y = x;",
         };
         let spread = if self.shares_held() { "warp * 32u".to_owned() } else { "(warp & 3u) * 32u".to_owned() };
@@ -398,11 +487,17 @@ ug_tma_release(bars + before * 16u + 8u);
             Way::Registers { columns: false } => {
                 (format!("{spread} + chunk * 4u + ($v0$ & 3u)"), format!("{side}($v0$ >> 2) * 32u + quad * 8u"))
             }
+            Way::Threads => {
+                let blocks = self.blocks();
+                let which = format!("($v0$ / {blocks}u)");
+                let row = if self.a.k_major { format!("{which} * 4u + row") } else { format!("({which} >> 2) * 16u + row * 4u + ({which} & 3u)") };
+                (format!("(warp & 1u) * 64u + {row}"), format!("(warp >> 1) * {}u + $v0$ % {blocks}u * 32u + column * 4u", blocks * 32))
+            }
         };
+        let threads = if self.way == Way::Threads { THREADS_OF_A_WARP } else { THREADS_OF_INSTRUCTIONS };
         let text = format!(
             r#"{{
-const unsigned lane = threadIdx.x & 31u, quad = lane & 3u, chunk = (lane >> 3) + 4u * (lane >> 2 & 1u), warp = threadIdx.x >> 5;
-float x[{columns}];
+{threads}float x[{columns}];
 switch ($v0$) {{
 {cases}  default: __trap();
 }}
@@ -410,7 +505,6 @@ switch ($v0$) {{
 memcpy($p1$, y, sizeof($p1$));
 $p2$[0] = {row};
 $p2$[1] = {column};
-(void)chunk; (void)quad;
 }}"#
         );
         self.statement(&text, &[piece], &places)
@@ -424,6 +518,9 @@ $p2$[1] = {column};
 
     /// The instruction as a function.
     fn multiplication(&self) -> String {
+        if self.way == Way::Threads {
+            return String::new();
+        }
         let n = self.width();
         let sums = n / 2;
         let registers = (0..sums).map(|i| format!("%{i}")).collect::<Vec<_>>().join(", ");
@@ -462,6 +559,12 @@ $p2$[1] = {column};
         )
     }
 }
+
+/// What a thread has: of an instruction's sums, and of its first operand in registers.
+const THREADS_OF_INSTRUCTIONS: &str = "const unsigned lane = threadIdx.x & 31u, quad = lane & 3u, chunk = (lane >> 3) + 4u * (lane >> 2 & 1u), warp = threadIdx.x >> 5;\n\
+    (void)quad; (void)chunk;\n";
+/// The same where threads multiply: of four rows and eight columns one each, and so many steps further.
+const THREADS_OF_A_WARP: &str = "const unsigned row = threadIdx.x >> 3 & 3u, column = threadIdx.x & 7u, warp = threadIdx.x >> 5;\n(void)row; (void)column;\n";
 
 /// Barriers in shared memory, boxes, registers of TF32's first operand, and the turn that gives thread `q` of four neighbours block `q` of 8 columns.
 const COMMON: &str = r#"static __device__ __forceinline__ void ug_tma_init(unsigned bar, unsigned count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(bar), "r"(count) : "memory"); }
@@ -511,6 +614,13 @@ template <class T> static __device__ __forceinline__ void ug_tma_turn(T* x, unsi
           const T got = __shfl_xor_sync(0xffffffffu, quad & by ? low : high, by);
           if (quad & by) low = got; else high = got;
         }
+}
+static __device__ __forceinline__ void ug_tma_turn_back(float* x, unsigned by) {
+  if (by & 1u) { const float last = x[3]; x[3] = x[2]; x[2] = x[1]; x[1] = x[0]; x[0] = last; }
+  if (by & 2u) { const float a = x[0], b = x[1]; x[0] = x[2]; x[1] = x[3]; x[2] = a; x[3] = b; }
+}
+static __device__ __forceinline__ void ug_tma_line(float* x, unsigned at) {
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(at));
 }
 static __device__ __forceinline__ void ug_tma_pack_f16(unsigned* to, const float* x) {
   #pragma unroll
