@@ -88,14 +88,9 @@ impl Loop {
     fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<Loop> {
         let by_tma = tma::plan(p, is_plain, target);
         // Products of TF32 that are small are faster by warps alone.
-        let single = || tf32::plan(p, target).filter(|(_, time)| by_tma.as_ref().is_none_or(|by_tma| *time < by_tma.time));
-        if p.tf32
-            && let Some((plan, _)) = single()
-        {
-            return Some(Loop::Single(plan));
-        }
+        let small = |plan: &tma::TmaTiles| tf32::plan(p, target, true).filter(|(_, time)| *time < plan.time);
         match by_tma {
-            Some(plan) => Some(Loop::Tma(plan)),
+            Some(plan) => Some(small(&plan).map_or(Loop::Tma(plan), |(plan, _)| Loop::Single(plan))),
             None => Loop::by_threads(p, is_plain, target),
         }
     }
@@ -103,7 +98,7 @@ impl Loop {
     /// A loop whose stages threads copy, or make.
     fn by_threads(p: &Problem, is_plain: bool, target: &Target) -> Option<Loop> {
         let halves = asynchronous::plan(p, is_plain, target).map(Loop::Halves);
-        halves.or_else(|| tf32::plan(p, target).map(|(plan, _)| Loop::Single(plan)))
+        halves.or_else(|| tf32::plan(p, target, false).map(|(plan, _)| Loop::Single(plan)))
     }
 
     /// Whether threads make the elements of an operand where they are read.

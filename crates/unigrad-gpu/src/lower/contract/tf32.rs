@@ -98,8 +98,9 @@ fn way(operand: &Operand) -> (bool, bool) {
     (wide.unwrap_or(operand.along()) == Along::K, wide.is_some())
 }
 
-/// The best tiles, and what they are expected to take; `None` if the target has no such instructions, or the product is too small for them.
-pub(super) fn plan(p: &Problem, target: &Target) -> Option<(Tf32Tiles, f64)> {
+/// The best tiles, and what they are expected to take; `None` if the target has no such instructions, or the product is too small for them. Warpgroups are left out where
+/// `tma` brings operands for theirs, which is faster.
+pub(super) fn plan(p: &Problem, target: &Target, tma: bool) -> Option<(Tf32Tiles, f64)> {
     let is_wanted = p.tf32 && native::available(target) && p.k >= LEAST_K && p.m * p.n >= LEAST_POINTS;
     // Offsets are counted by 32 bits.
     let is_short = [&p.a, &p.b].iter().all(|operand| operand.index == DType::U32);
@@ -107,7 +108,7 @@ pub(super) fn plan(p: &Problem, target: &Target) -> Option<(Tf32Tiles, f64)> {
         return None;
     }
     let by_warps = plan_warps(p, target);
-    let by_groups = plan_groups(p, target);
+    let by_groups = if tma { None } else { plan_groups(p, target) };
     [by_warps, by_groups].into_iter().flatten().min_by(|x, y| x.1.total_cmp(&y.1))
 }
 

@@ -27,6 +27,9 @@ const LEAST_PART: u64 = 512;
 const MOST_PARTS: u64 = 32;
 /// Instructions of an epilogue up to which it is written out for each piece of the sums.
 const MOST_STEPS_WRITTEN_OUT: usize = 24;
+/// Points of a tile of which two workgroups have room on a compute unit, and bytes of shared memory that each takes besides.
+const MOST_POINTS_OF_TWO: u32 = 128 * 128;
+const RESERVED: usize = 1024;
 /// Stages at most: more do not hide more.
 const MOST_STAGES: u32 = 8;
 
@@ -44,9 +47,11 @@ mod times {
 
     /// Around the stages of a tile, beside what is under way meanwhile.
     pub(super) fn around(rows: u32, columns: u32, is_plain: bool) -> f64 {
-        1.0 + f64::from(rows * columns) / 32768.0 * if is_plain { 1.5 } else { 3.0 }
+        1.0 + f64::from(rows * columns) / 32768.0 * if is_plain { 1.5 } else { 6.0 }
     }
 
+    /// What is left of that where two workgroups share a compute unit.
+    pub(super) const LEFT: f64 = 0.5;
     /// The launch that adds parts up, and a number in it, written and read.
     pub(super) const SUMS: f64 = 4.0;
     pub(super) const SUM: f64 = 8.0 / 3e6;
@@ -103,15 +108,27 @@ pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTi
     let units = u64::from(target.compute_units.max(1));
     let most = (p.k / LEAST_PART).clamp(1, MOST_PARTS);
     let choices = tiles(p, is_k_major).iter().flat_map(|tile| (1..=most).map(move |parts| (*tile, parts)));
-    let all = choices.filter_map(|((way, bm, bn), parts)| {
+    let choices = choices.flat_map(|(tile, parts)| [1, 2].map(|at_once| (tile, parts, at_once)));
+    let all = choices.filter_map(|((way, bm, bn), parts, at_once)| {
+        // Two workgroups have registers for half of the sums.
+        if at_once > 1 && (way != Way::Shared || bm * bn > MOST_POINTS_OF_TWO) {
+            return None;
+        }
         let parts = Parts::of(p.k, parts, depth.into());
         let work = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into()) * parts.count;
         let stages = parts.len.min(p.k).div_ceil(depth.into()) as f64;
         let sums = if parts.count > 1 { times::SUMS + (p.batch * p.m * p.n * parts.count) as f64 * times::SUM } else { 0.0 };
-        let tile = stages * times::stage(way, bm, bn) + times::around(bm, bn, is_plain || parts.count > 1);
-        Some((way, bm, bn, parts, work.div_ceil(units) as f64 * tile + sums))
+        let around = times::around(bm, bn, is_plain || parts.count > 1);
+        let turn = stages * times::stage(way, bm, bn);
+        let time = if at_once == 1 {
+            work.div_ceil(units) as f64 * (turn + around)
+        } else {
+            // Around one's stages are the other's.
+            work.div_ceil(2 * units) as f64 * (2.0 * turn + times::LEFT * around)
+        };
+        Some(((way, bm, bn), parts, at_once, time + sums))
     });
-    let (way, bm, bn, parts, time) = all.min_by(|x, y| x.4.total_cmp(&y.4))?;
+    let ((way, bm, bn), parts, at_once, time) = all.min_by(|x, y| x.3.total_cmp(&y.3))?;
     let operand = |operand: &Operand, k_major: bool, tile: u32| {
         let dims = |dims: &Dims| dims.0.iter().map(|d| (d.size, d.stride)).collect();
         let offset = u64::try_from(operand.offset).ok()?;
@@ -119,9 +136,10 @@ pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTi
         Some(NativeOperand { dtype: operand.dtype, k_major, tile, offset, lanes, k, batch })
     };
     let (a, b) = (operand(&p.a, is_k_major[0], bm)?, operand(&p.b, is_k_major[1], bn)?);
-    let inner = Loop { way, a, b, k: p.k, part: parts.len, stages: 0 };
+    let inner = Loop { way, a, b, k: p.k, part: parts.len, stages: 0, at_once };
     inner.maps()?;
-    let fits = |stages: &u32| Loop { stages: *stages, ..inner.clone() }.shared_bytes() as usize <= target.shared_bytes;
+    let room = target.shared_bytes / at_once as usize - if at_once > 1 { RESERVED } else { 0 };
+    let fits = |stages: &u32| Loop { stages: *stages, ..inner.clone() }.shared_bytes() as usize <= room;
     let stages = (3..=MOST_STAGES).rev().find(fits)?;
     Some(TmaTiles { inner: Loop { stages, ..inner }, parts, time })
 }
@@ -129,7 +147,7 @@ pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTi
 /// The launch of the product; the second step of several parts is the caller's. `None` if the operands do not suit after all.
 pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: TmaTiles) -> Result<Option<ProgramLaunch>, Unsupported> {
     let TmaTiles { inner, parts, .. } = plan;
-    let mut s = Signature::new("contract_tma", [native::THREADS, 1, 1]);
+    let mut s = Signature::new("contract_tma", [inner.threads(), 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;
     let second = Source::declare(&mut s, contract, &p.b, target)?;
     let sink = if parts.count > 1 { Sink::partial(&mut s, p, parts.count) } else { Sink::declare(&mut s, contract, p, target)? };
@@ -141,7 +159,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let (tiles_m, tiles_n) = (p.m.div_ceil(bm.into()), p.n.div_ceil(bn.into()));
     let work = tiles_m * tiles_n * p.batch * parts.count;
     let units = u64::from(target.compute_units.max(1));
-    let groups = work.min(units).min(target.max_grid[0].into()) as u32;
+    let groups = work.min(units * u64::from(inner.at_once)).min(target.max_grid[0].into()) as u32;
     let Ok(work) = u32::try_from(work) else { return Ok(None) };
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
     // Short epilogues are written out for each piece: what tells pieces apart costs as much as they do.
@@ -152,8 +170,8 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let piece = s.b.local("piece", Type::Scalar(dtype), columns);
     let corner = s.b.local("corner", Type::Scalar(DType::U32), 2);
     let b = &mut s.b;
-    // Without it the compiler does not know how many registers a thread begins with, and leaves them as they are.
-    b.at_once(1);
+    // The compiler shares registers out by it.
+    b.at_once(inner.at_once);
     b.raw(inner.setup(shared));
     let (thread, multipliers) = (b.thread(0), b.u32(native::MULTIPLIERS));
     let multiplies = b.lt(thread, multipliers);

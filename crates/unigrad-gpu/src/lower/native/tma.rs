@@ -1,8 +1,8 @@
 //! Products on NVIDIA Hopper whose operands its tensor memory accelerator (TMA) brings: halves, and `F32` rounded to TF32.
 //!
-//! Of three warpgroups one thread of the last asks for boxes of both operands, stage after stage, and the two others multiply ([`PRODUCER`], [`BY_TWO`]); a pair of barriers in
-//! shared memory for each stage says that it is there, and that it may be written again. Workgroups are as many as compute units, and take tile after tile: while one
-//! works on its sums, stages of the next tile are on their way.
+//! Two warpgroups multiply, and a thread beside them asks for boxes of both operands, stage after stage; a pair of barriers in shared memory for each stage says that
+//! it is there, and that it may be written again. Workgroups are as many as compute units have room for, and take tile after tile: while one works on its sums, stages of the
+//! next tile are on their way.
 //!
 //! A stage holds 128 bytes of `k` of both operands, in the layout of 128-byte swizzles: line `x` has 128 bytes at `128 x`, whose 16-byte pieces are exchanged by XOR with `x % 8`.
 //! Where an operand runs along `k`, lines are lanes; else blocks of as many lanes as a line has elements have a line for each `k`. Instructions of halves read both. Those of TF32 want
@@ -23,9 +23,11 @@ use std::fmt::Write;
 use unigrad_ir::{Dialect, MapDim, Place, Raw, Target, TensorMap, Value};
 use unigrad_scalar::DType;
 
-/// Threads of a workgroup, and those that multiply.
-pub(in crate::lower) const THREADS: u32 = 384;
+/// Threads that multiply: two warpgroups.
 pub(in crate::lower) const MULTIPLIERS: u32 = 256;
+/// Threads beside them: a warpgroup, which leaves its registers to the others, or a warp, where the registers of two workgroups have to suffice as they are.
+const PRODUCERS: u32 = 128;
+const PRODUCERS_OF_TWO: u32 = 32;
 /// Bytes of a line.
 const LINE: u32 = 128;
 /// Warps that say that they have read a stage.
@@ -37,7 +39,7 @@ const MOST_BOX: u32 = 256;
 
 /// Whether a target has these instructions.
 pub(in crate::lower) fn available(target: &Target) -> bool {
-    super::wgmma::available(target) && target.tensor_maps() && target.max_threads >= THREADS
+    super::wgmma::available(target) && target.tensor_maps() && target.max_threads >= MULTIPLIERS + PRODUCERS
 }
 
 /// Elements of `k` in a stage.
@@ -155,6 +157,8 @@ pub(in crate::lower) struct Loop {
     pub(in crate::lower) k: u64,
     pub(in crate::lower) part: u64,
     pub(in crate::lower) stages: u32,
+    /// Workgroups that share a compute unit, 1 or 2: of two, one multiplies while the other works on its sums.
+    pub(in crate::lower) at_once: u32,
 }
 
 /// Neighbouring columns of sums that a thread has taken ([`Loop::take`]).
@@ -175,6 +179,11 @@ impl Loop {
 
     fn dtype(&self) -> DType {
         self.a.dtype
+    }
+
+    /// Threads of a workgroup.
+    pub(in crate::lower) fn threads(&self) -> u32 {
+        MULTIPLIERS + if self.at_once > 1 { PRODUCERS_OF_TWO } else { PRODUCERS }
     }
 
     fn stage_bytes(&self) -> u32 {
@@ -237,10 +246,14 @@ unsigned stage = 0u, phase = 0u;
         self.statement(&text, &[], &[stages])
     }
 
-    /// Before the tiles of those that multiply, or of the producer: registers that it does not need go to them.
+    /// Before the tiles of those that multiply, or of the producer: registers that it does not need go to them. Of two workgroups each thread has 96.
     pub(in crate::lower) fn role(&self, multiplies: bool) -> Raw {
-        let text = if multiplies { "setmaxnreg.inc.sync.aligned.u32 232;" } else { "setmaxnreg.dec.sync.aligned.u32 40;" };
-        self.statement(&format!("asm volatile(\"{text}\");"), &[], &[])
+        let text = match (self.at_once > 1, multiplies) {
+            (true, _) => "",
+            (false, true) => "asm volatile(\"setmaxnreg.inc.sync.aligned.u32 232;\");",
+            (false, false) => "asm volatile(\"setmaxnreg.dec.sync.aligned.u32 40;\");",
+        };
+        self.statement(text, &[], &[])
     }
 
     /// What the producer does for a tile. Values: the tile's first row and first column, the batch item, the part's first `k`.
