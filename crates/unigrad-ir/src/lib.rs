@@ -18,8 +18,8 @@ mod validate;
 
 pub use builder::Builder;
 pub use ir::{
-    Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, MapDim, Op, Param, Place, Prefetch, Program, Raw, Stmt,
-    SubgroupOp, TensorMap, Type, Uniformity, Value,
+    Array, AtomicOp, Block, Fragment, FragmentRole, FragmentShape, Inst, MAX_NESTING, MapDim, Op, Param, Place, Prefetch, Program, Raw,
+    Stmt, SubgroupOp, TensorMap, Type, Uniformity, Value,
 };
 pub use join::join;
 pub use render::{RenderError, Source, collect, offline_targets, render, wgsl};

@@ -140,4 +140,3 @@ pub fn check(device: &Device, case: &Case) -> Result<f64, String> {
     }
     Ok(most)
 }
-

@@ -21,7 +21,14 @@ fn cases() -> Vec<Case> {
             let at = i * SIDES.len() + j;
             let sizes = [m, n, LENGTHS[(i + 4 * j) % LENGTHS.len()]];
             let factors = Factors::Half([DType::F16, DType::BF16][at % 2]);
-            cases.push(Case { batch: 1 + at % 3, sizes, factors, turned: turns[(i + j) % 4], halves: [false; 2], after: afters[at / 2 % 4] });
+            cases.push(Case {
+                batch: 1 + at % 3,
+                sizes,
+                factors,
+                turned: turns[(i + j) % 4],
+                halves: [false; 2],
+                after: afters[at / 2 % 4],
+            });
         }
     }
     for (i, sizes) in LARGE.into_iter().enumerate() {

@@ -18,13 +18,27 @@ fn cases() -> Vec<Case> {
             let sizes = [m, n, LENGTHS[(i + 4 * j) % LENGTHS.len()]];
             let turned = [at % 2 == 1, at / 2 % 2 == 1];
             let halves = [at % 5 == 1, at % 3 == 1];
-            cases.push(Case { factors: Factors::Rounded, batch: if at % 7 == 3 { 3 } else { 1 }, sizes, turned, halves, after: afters[(i + j) % 4] });
+            cases.push(Case {
+                factors: Factors::Rounded,
+                batch: if at % 7 == 3 { 3 } else { 1 },
+                sizes,
+                turned,
+                halves,
+                after: afters[(i + j) % 4],
+            });
         }
     }
     // Few tiles of many stages, many of few, parts of a long sum, and steps of a recurrent layer.
     for sizes in [[64, 512, 784], [512, 256, 1024], [512, 1024, 256], [32, 32, 6000], [260, 40, 4100], [1000, 24, 96]] {
         for (at, after) in afters.into_iter().enumerate() {
-            cases.push(Case { factors: Factors::Rounded, batch: 1, sizes, turned: [at % 2 == 0, at / 2 == 0], halves: [at == 1, at > 1], after });
+            cases.push(Case {
+                factors: Factors::Rounded,
+                batch: 1,
+                sizes,
+                turned: [at % 2 == 0, at / 2 == 0],
+                halves: [at == 1, at > 1],
+                after,
+            });
         }
     }
     // For warpgroups (`native/tf32_wgmma`): operands with runs of four elements either way, tiles of 128 by 128 and 256 that reach beyond them, stages of 32 from one on, and parts.

@@ -136,3 +136,41 @@ fn push_scalar(bytes: &mut Vec<u8>, dtype: DType, raw: u64) {
     bytes.resize(bytes.len().next_multiple_of(dtype.size()), 0);
     bytes.extend_from_slice(&raw.to_le_bytes()[..dtype.size()]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unigrad_ir::{Builder, MapDim};
+
+    #[test]
+    fn maps_have_strides_of_all_dimensions_but_the_innermost() {
+        let mut b = Builder::new("maps", [32, 1, 1]);
+        let (_, x) = (b.buffer("w", DType::F32), b.buffer("x", DType::BF16));
+        let dims = vec![MapDim { size: 768, stride: 1, boxed: 64 }, MapDim { size: 12, stride: 800, boxed: 128 }];
+        b.tensor_map(x, TensorMap { param: 0, offset: 16, rounded: false, dims });
+        let program = b.finish();
+        let map = Map::of(&program.tensor_maps[0], &program).unwrap();
+        assert_eq!((map.param, map.offset, map.rank), (1, 32, 2));
+        assert_eq!((map.sizes, map.strides, map.boxes), ([768, 12, 1, 1, 1], [1600, 0, 0, 0], [64, 128, 1, 1, 1]));
+        // Halves are not rounded, and there are no six dimensions.
+        let bad = TensorMap { rounded: true, ..program.tensor_maps[0].clone() };
+        assert!(Map::of(&bad, &program).is_none());
+        let bad = TensorMap { dims: [program.tensor_maps[0].dims[1]; 6].to_vec(), ..program.tensor_maps[0].clone() };
+        assert!(Map::of(&bad, &program).is_none());
+    }
+
+    #[test]
+    fn a_map_of_what_is_not_passed_is_an_error() {
+        let map = Map {
+            param: 3,
+            offset: 0,
+            dtype: sys::CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+            rank: 1,
+            sizes: [1; 5],
+            strides: [0; 4],
+            boxes: [1; 5],
+        };
+        let done = Parameters::with(&[Bound::Scalar(DType::U32, 1)], &[map], |_| CUresult::CUDA_SUCCESS);
+        assert_eq!(done, CUresult::CUDA_ERROR_INVALID_VALUE);
+    }
+}

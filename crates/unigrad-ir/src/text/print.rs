@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Write as _};
 use unigrad_scalar::{DType, Literal};
 
 use crate::ir::{
-    Array, Block, FragmentRole, Inst, MAX_NESTING, MapDim, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, TensorMap, Type, Value,
+    Array, Block, FragmentRole, Inst, MAX_NESTING, MapDim, Op, Param, Place, Prefetch, Program, Raw, Stmt, SubgroupOp, TensorMap, Type,
+    Value,
 };
 
 /// `x`, `y` or `z`.

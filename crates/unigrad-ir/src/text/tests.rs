@@ -4,7 +4,8 @@ use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
 use super::*;
 use crate::{
-    AtomicOp, Builder, Dialect, Fragment, FragmentRole, FragmentShape, MapDim, Op, Place, Program, Raw, Stmt, SubgroupOp, TensorMap, Type, Value,
+    AtomicOp, Builder, Dialect, Fragment, FragmentRole, FragmentShape, MapDim, Op, Place, Program, Raw, Stmt, SubgroupOp, TensorMap, Type,
+    Value,
 };
 
 /// Random numbers (xorshift).
@@ -61,7 +62,8 @@ impl Generator {
         }
         for _ in 0..seed % 4 {
             let place = Place::Param(generator.rng.below(3) as u32);
-            let dim = |rng: &mut Rng| MapDim { size: rng.below(1 << 33) as u64, stride: rng.below(1 << 33) as u64, boxed: rng.below(257) as u32 };
+            let dim =
+                |rng: &mut Rng| MapDim { size: rng.below(1 << 33) as u64, stride: rng.below(1 << 33) as u64, boxed: rng.below(257) as u32 };
             let dims = (0..generator.rng.below(6)).map(|_| dim(&mut generator.rng)).collect();
             let (offset, rounded) = (generator.rng.below(1 << 40) as u64, generator.rng.below(2) == 1);
             generator.b.tensor_map(place, TensorMap { param: 0, offset, rounded, dims });

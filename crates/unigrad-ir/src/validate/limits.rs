@@ -136,7 +136,9 @@ impl Checker<'_> {
         if !self.target.tensor_maps() {
             self.error(At::Line, "the target has no tensor maps", "copy with loads and stores");
         }
-        let Some(Param::Buffer { dtype: dtype @ (DType::F16 | DType::BF16 | DType::F32), .. }) = self.program.params.get(map.param as usize) else {
+        let Some(Param::Buffer { dtype: dtype @ (DType::F16 | DType::BF16 | DType::F32), .. }) =
+            self.program.params.get(map.param as usize)
+        else {
             return self.error(At::Line, "a tensor map of what is no buffer of f16, bf16 or f32", "name one of the parameters");
         };
         if map.rounded && *dtype != DType::F32 {
@@ -147,7 +149,8 @@ impl Checker<'_> {
             return self.error(At::Line, "a tensor map without dimensions", "give 1 to 5");
         };
         if outer.len() > 4 || inner.stride != 1 || bytes(inner.boxed.into()) != MAP_LINE {
-            let cause = format!("{} dimensions, the innermost with a stride of {} and boxes of {}", map.dims.len(), inner.stride, inner.boxed);
+            let cause =
+                format!("{} dimensions, the innermost with a stride of {} and boxes of {}", map.dims.len(), inner.stride, inner.boxed);
             self.error(At::Line, cause, format!("give 1 to 5, the innermost with a stride of 1 and boxes of {MAP_LINE} bytes"));
         }
         if map.dims.iter().any(|dim| dim.size == 0 || dim.size > 1 << 32 || dim.boxed == 0 || dim.boxed > 256) {

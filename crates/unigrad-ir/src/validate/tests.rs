@@ -3,7 +3,9 @@
 use unigrad_scalar::{BinaryOp, DType, ReduceOp, UnaryOp};
 
 use super::*;
-use crate::{Array, AtomicOp, Builder, Dialect, Fragment, FragmentRole, FragmentShape, Inst, Param, Place, Raw, SubgroupOp};
+use crate::{
+    Array, AtomicOp, Builder, Dialect, Fragment, FragmentRole, FragmentShape, Inst, MapDim, Param, Place, Raw, SubgroupOp, TensorMap,
+};
 
 fn errors(b: Builder) -> Vec<String> {
     errors_for(b, &Target::interpreter())
@@ -603,6 +605,38 @@ fn what_is_asked_for_ahead_is_a_part_of_a_buffer() {
     only(with([0, 16, 128, 128], 0), "of each of 0 rows");
     only(with([4, 16, 0, 128], 0), "0 bytes");
     only(with([4, 16, 128, 128], 77), "is no buffer");
+}
+
+#[test]
+fn tensor_maps_are_what_the_driver_takes() {
+    let hopper = Target { dialect: Dialect::Cuda, arch: "sm_90".to_owned(), ..Target::interpreter() };
+    let line = MapDim { size: 700, stride: 1, boxed: 32 };
+    let rows = MapDim { size: 4096, stride: 704, boxed: 256 };
+    let with = |target: &Target, map: TensorMap| {
+        let mut b = Builder::new("maps", [32, 1, 1]);
+        let (x, y) = (b.buffer("x", DType::F32), b.buffer_mut("y", DType::BF16));
+        let (zero, one) = (b.u32(0), b.float(DType::BF16, 1.0));
+        b.store(y, zero, one);
+        b.tensor_map(if map.param == 0 { x } else { y }, map);
+        let found = validate(&b.finish(), target).err().unwrap_or_default();
+        found.into_iter().map(|error| error.cause).collect::<Vec<_>>()
+    };
+    let map = |dims: &[MapDim]| TensorMap { param: 0, offset: 8, rounded: true, dims: dims.to_vec() };
+    let refused = |map: TensorMap, cause: &str| {
+        let causes = with(&hopper, map);
+        assert!(causes.len() == 1 && causes[0].contains(cause), "{causes:?} for {cause}");
+    };
+    assert_eq!(with(&hopper, map(&[line, rows])), [String::new(); 0]);
+    assert!(with(&Target::interpreter(), map(&[line, rows]))[0].contains("no tensor maps"));
+    refused(TensorMap { offset: 2, ..map(&[line, rows]) }, "an offset or a stride");
+    refused(map(&[line, MapDim { stride: 702, ..rows }]), "an offset or a stride");
+    refused(map(&[line, MapDim { boxed: 257, ..rows }]), "size or box");
+    refused(map(&[line, MapDim { size: 0, ..rows }]), "size or box");
+    refused(map(&[MapDim { boxed: 64, ..line }, rows]), "2 dimensions");
+    refused(map(&[MapDim { stride: 2, ..line }, rows]), "2 dimensions");
+    refused(map(&[line, rows, rows, rows, rows, rows]), "6 dimensions");
+    refused(map(&[]), "without dimensions");
+    refused(TensorMap { param: 1, ..map(&[MapDim { boxed: 64, ..line }, rows]) }, "rounded to TF32");
 }
 
 #[test]

@@ -77,6 +77,11 @@ pub(crate) fn lower(contract: &Contract, target: &Target) -> Result<Lowered, Uns
     finish(contract, &p, target, product, parts.count)
 }
 
+/// Instructions of what is done with sums, beside storing them.
+fn steps(contract: &Contract) -> usize {
+    contract.epilogue.as_ref().map_or(0, |region| region.insts.len())
+}
+
 /// A loop in the dialect's own words.
 enum Loop {
     Tma(tma::TmaTiles),
@@ -85,19 +90,19 @@ enum Loop {
 }
 
 impl Loop {
-    fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<Loop> {
-        let by_tma = tma::plan(p, is_plain, target);
+    fn plan(p: &Problem, steps: usize, target: &Target) -> Option<Loop> {
+        let by_tma = tma::plan(p, steps, target);
         // Products of TF32 that are small are faster by warps alone.
         let small = |plan: &tma::TmaTiles| tf32::plan(p, target, true).filter(|(_, time)| *time < plan.time);
         match by_tma {
             Some(plan) => Some(small(&plan).map_or(Loop::Tma(plan), |(plan, _)| Loop::Single(plan))),
-            None => Loop::by_threads(p, is_plain, target),
+            None => Loop::by_threads(p, steps, target),
         }
     }
 
     /// A loop whose stages threads copy, or make.
-    fn by_threads(p: &Problem, is_plain: bool, target: &Target) -> Option<Loop> {
-        let halves = asynchronous::plan(p, is_plain, target).map(Loop::Halves);
+    fn by_threads(p: &Problem, steps: usize, target: &Target) -> Option<Loop> {
+        let halves = asynchronous::plan(p, steps == 0, target).map(Loop::Halves);
         halves.or_else(|| tf32::plan(p, target, false).map(|(plan, _)| Loop::Single(plan)))
     }
 
@@ -116,13 +121,13 @@ impl Loop {
 /// The product by a loop in the dialect's own words, if one suits it. What prologues make is made where it is read, or first, in scratch memory: see
 /// [`Loop::makes`].
 fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<Option<Lowered>, Unsupported> {
-    let is_plain = contract.epilogue.is_none();
+    let steps = steps(contract);
     let mut as_if = p.clone();
     for operand in [&mut as_if.a, &mut as_if.b] {
         operand.made = None;
     }
     let prologue = |operand: &Operand| contract.prologues.get(operand.arg).and_then(Option::as_deref);
-    let is_stored = match Loop::by_threads(&as_if, is_plain, target) {
+    let is_stored = match Loop::by_threads(&as_if, steps, target) {
         Some(plan) => [&p.a, &p.b].map(|operand| prologue(operand).is_some_and(|prologue| !plan.makes(p, operand, prologue))),
         // Tiles of `F32` make what a prologue makes as they go.
         None if contract.prologues.iter().any(Option::is_some) => return Ok(None),
@@ -130,7 +135,7 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     };
     let (before, stored) = source::store_some(contract, p, target, is_stored)?;
     let p = &stored;
-    let (product, parts) = match Loop::plan(p, is_plain, target) {
+    let (product, parts) = match Loop::plan(p, steps, target) {
         Some(Loop::Tma(plan)) => {
             let parts = plan.parts;
             (tma::product(contract, p, target, plan)?, parts)

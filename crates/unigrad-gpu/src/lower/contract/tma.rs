@@ -35,7 +35,7 @@ const MOST_STAGES: u32 = 8;
 
 /// How long the loop takes, in microseconds, as measured on an H200: what counts are the ratios.
 mod times {
-    use super::Way;
+    use super::{MOST_STEPS_WRITTEN_OUT, Way};
 
     /// A stage of a tile of so many rows and columns: the matrix instructions (TF32 has half of the elements at half of the rate), or the way from the second-level cache.
     pub(super) fn stage(way: Way, rows: u32, columns: u32) -> f64 {
@@ -45,13 +45,19 @@ mod times {
         (f64::from(rows * columns) * 0.7 / 32768.0).max(f64::from((rows + columns) * 128) / 88e3)
     }
 
-    /// Around the stages of a tile, beside what is under way meanwhile.
-    pub(super) fn around(rows: u32, columns: u32, is_plain: bool) -> f64 {
-        1.0 + f64::from(rows * columns) / 32768.0 * if is_plain { 1.5 } else { 6.0 }
+    /// Around the stages of a tile, beside what is under way meanwhile, with an epilogue of so many instructions.
+    pub(super) fn around(rows: u32, columns: u32, steps: usize) -> f64 {
+        let each = match steps {
+            0 => 1.5,
+            1..=MOST_STEPS_WRITTEN_OUT => 4.0,
+            _ => 12.0,
+        };
+        1.0 + f64::from(rows * columns) / 32768.0 * each
     }
 
-    /// What is left of that where two workgroups share a compute unit.
-    pub(super) const LEFT: f64 = 0.5;
+    /// The same for each of two workgroups that share a compute unit: 32768 x 3072 of 768 terms with GELU and its argument took 544 microseconds with one, and 462 with two;
+    /// plain 262 and 275.
+    pub(super) const OF_TWO: f64 = 1.5;
     /// The launch that adds parts up, and a number in it, written and read.
     pub(super) const SUMS: f64 = 4.0;
     pub(super) const SUM: f64 = 8.0 / 3e6;
@@ -87,9 +93,8 @@ fn tiles(p: &Problem, is_k_major: [bool; 2]) -> &'static [(Way, u32, u32)] {
     }
 }
 
-/// The fastest tiles and parts, if the target has the instructions and the operands suit them. It `is_plain` if nothing is done with the sums before they are
-/// stored.
-pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTiles> {
+/// The fastest tiles and parts, if the target has the instructions and the operands suit them; `steps` are the instructions of the epilogue.
+pub(super) fn plan(p: &Problem, steps: usize, target: &Target) -> Option<TmaTiles> {
     let is_half = matches!(p.a.dtype, DType::F16 | DType::BF16) && p.compute == DType::F32;
     let is_single = p.a.dtype == DType::F32 && p.compute == DType::F32;
     // Tiles of threads are for products of some size: others have narrower ones.
@@ -110,21 +115,21 @@ pub(super) fn plan(p: &Problem, is_plain: bool, target: &Target) -> Option<TmaTi
     let choices = tiles(p, is_k_major).iter().flat_map(|tile| (1..=most).map(move |parts| (*tile, parts)));
     let choices = choices.flat_map(|(tile, parts)| [1, 2].map(|at_once| (tile, parts, at_once)));
     let all = choices.filter_map(|((way, bm, bn), parts, at_once)| {
-        // Two workgroups have registers for half of the sums.
-        if at_once > 1 && (way != Way::Shared || bm * bn > MOST_POINTS_OF_TWO) {
+        // Two workgroups have registers for half of the sums, and are worth it where much is done with them.
+        let is_long = steps > MOST_STEPS_WRITTEN_OUT && parts == 1;
+        if at_once > 1 && (way != Way::Shared || bm * bn > MOST_POINTS_OF_TWO || !is_long) {
             return None;
         }
         let parts = Parts::of(p.k, parts, depth.into());
         let work = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into()) * parts.count;
         let stages = parts.len.min(p.k).div_ceil(depth.into()) as f64;
         let sums = if parts.count > 1 { times::SUMS + (p.batch * p.m * p.n * parts.count) as f64 * times::SUM } else { 0.0 };
-        let around = times::around(bm, bn, is_plain || parts.count > 1);
+        let around = times::around(bm, bn, if parts.count > 1 { 0 } else { steps });
         let turn = stages * times::stage(way, bm, bn);
         let time = if at_once == 1 {
             work.div_ceil(units) as f64 * (turn + around)
         } else {
-            // Around one's stages are the other's.
-            work.div_ceil(2 * units) as f64 * (2.0 * turn + times::LEFT * around)
+            work.div_ceil(2 * units) as f64 * (2.0 * turn + times::OF_TWO * around)
         };
         Some(((way, bm, bn), parts, at_once, time + sums))
     });
@@ -163,7 +168,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let Ok(work) = u32::try_from(work) else { return Ok(None) };
     let shared = s.b.shared("stages", DType::F32, inner.shared_bytes() / 4);
     // Short epilogues are written out for each piece: what tells pieces apart costs as much as they do.
-    let n_steps = contract.epilogue.as_ref().filter(|_| sink.is_epilogue()).map_or(0, |region| region.insts.len());
+    let n_steps = if sink.is_epilogue() { super::steps(contract) } else { 0 };
     let pieces = inner.pieces(sink.stored());
     let Pieces { count, columns, dtype } = pieces;
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());

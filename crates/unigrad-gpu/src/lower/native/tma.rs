@@ -79,7 +79,8 @@ impl Operand {
             if !outer.is_empty() && !size.is_multiple_of(boxed.into()) {
                 return None;
             }
-            let dim = |size: u64, stride: i64, boxed: u32| Some(MapDim { size, stride: u64::try_from(stride).ok().filter(|by| *by > 0)?, boxed });
+            let dim =
+                |size: u64, stride: i64, boxed: u32| Some(MapDim { size, stride: u64::try_from(stride).ok().filter(|by| *by > 0)?, boxed });
             let outer = outer.iter().rev().map(|(size, stride)| dim(*size, *stride, 1)).collect::<Option<_>>()?;
             Some((dim(*size, *stride, boxed)?, outer))
         };
@@ -97,7 +98,11 @@ impl Operand {
     /// Where a box is that begins with these numbers, as a list in C.
     fn corner(&self, lane: &str, k: &str, batch: &str) -> String {
         let (mut lanes, mut ks) = (indices(&self.lanes, lane), indices(&self.k, k));
-        let items = indices(&self.batch, batch).into_iter().zip(self.batch.iter().rev()).filter(|(_, (_, stride))| *stride != 0).map(|(index, _)| index);
+        let items = indices(&self.batch, batch)
+            .into_iter()
+            .zip(self.batch.iter().rev())
+            .filter(|(_, (_, stride))| *stride != 0)
+            .map(|(index, _)| index);
         let (lane, k) = (lanes.remove(0), ks.remove(0));
         let inner = if self.k_major { [k, lane] } else { [lane, k] };
         inner.into_iter().chain(lanes).chain(ks).chain(items).collect::<Vec<_>>().join(", ")
@@ -340,16 +345,26 @@ ug_tma_release(bars + before * 16u + 8u);
         let (mine, part) = if self.shares_held() { ("warp", 0) } else { ("(warp & 3u)", width * LINE) };
         let block = 32 * LINE;
         let half = |at: u32| {
-            let release = if at == 0 { "if (t > 0u) { asm volatile(\"wgmma.wait_group.sync.aligned 1;\" ::: \"memory\"); ug_tma_release(bars + before * 16u + 8u); }" } else {
+            let release = if at == 0 {
+                "if (t > 0u) { asm volatile(\"wgmma.wait_group.sync.aligned 1;\" ::: \"memory\"); ug_tma_release(bars + before * 16u + 8u); }"
+            } else {
                 "asm volatile(\"wgmma.wait_group.sync.aligned 1;\" ::: \"memory\");"
             };
-            let mut text = format!("  ug_tma_hold(held{at}, at + {held_at}u + mine, {}u, chunk, quad);\n  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n", at * 2);
+            let mut text = format!(
+                "  ug_tma_hold(held{at}, at + {held_at}u + mine, {}u, chunk, quad);\n  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n",
+                at * 2
+            );
             for kk in 0..2 {
                 let add = if at + kk == 0 { "t" } else { "1u" };
                 for which in 0..2 {
                     let from = (kk * 2 + which) * 4;
                     // Writing to a string cannot fail.
-                    let _ = writeln!(text, "  ug_tma_multiply_held($p0$ + {}, held{at} + {from}, db + {}ull, {add});", which * sums, (at * 2 + kk) * 2);
+                    let _ = writeln!(
+                        text,
+                        "  ug_tma_multiply_held($p0$ + {}, held{at} + {from}, db + {}ull, {add});",
+                        which * sums,
+                        (at * 2 + kk) * 2
+                    );
                 }
             }
             text + &format!("  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n  {release}\n")
@@ -496,14 +511,20 @@ for (unsigned t = 0; t < {n}u; ++t) {{
         let side = if self.shares_held() { String::new() } else { format!("(warp >> 2) * {}u + ", self.width()) };
         let (row, column) = match self.way {
             Way::Shared => ("warp * 16u + (lane >> 2) + ($v0$ & 1u) * 8u".to_owned(), "($v0$ >> 1) * 32u + quad * 8u".to_owned()),
-            Way::Registers { columns: true } => (format!("{side}($v0$ >> 1) * 8u + quad * 2u + ($v0$ & 1u)"), format!("{spread} + chunk * 4u")),
+            Way::Registers { columns: true } => {
+                (format!("{side}($v0$ >> 1) * 8u + quad * 2u + ($v0$ & 1u)"), format!("{spread} + chunk * 4u"))
+            }
             Way::Registers { columns: false } => {
                 (format!("{spread} + chunk * 4u + ($v0$ & 3u)"), format!("{side}($v0$ >> 2) * 32u + quad * 8u"))
             }
             Way::Threads => {
                 let blocks = self.blocks();
                 let which = format!("($v0$ / {blocks}u)");
-                let row = if self.a.k_major { format!("{which} * 4u + row") } else { format!("({which} >> 2) * 16u + row * 4u + ({which} & 3u)") };
+                let row = if self.a.k_major {
+                    format!("{which} * 4u + row")
+                } else {
+                    format!("({which} >> 2) * 16u + row * 4u + ({which} & 3u)")
+                };
                 (format!("(warp & 1u) * 64u + {row}"), format!("(warp >> 1) * {}u + $v0$ % {blocks}u * 32u + column * 4u", blocks * 32))
             }
         };
@@ -577,7 +598,8 @@ $p2$[1] = {column};
 const THREADS_OF_INSTRUCTIONS: &str = "const unsigned lane = threadIdx.x & 31u, quad = lane & 3u, chunk = (lane >> 3) + 4u * (lane >> 2 & 1u), warp = threadIdx.x >> 5;\n\
     (void)quad; (void)chunk;\n";
 /// The same where threads multiply: of four rows and eight columns one each, and so many steps further.
-const THREADS_OF_A_WARP: &str = "const unsigned row = threadIdx.x >> 3 & 3u, column = threadIdx.x & 7u, warp = threadIdx.x >> 5;\n(void)row; (void)column;\n";
+const THREADS_OF_A_WARP: &str =
+    "const unsigned row = threadIdx.x >> 3 & 3u, column = threadIdx.x & 7u, warp = threadIdx.x >> 5;\n(void)row; (void)column;\n";
 
 /// Barriers in shared memory, boxes, registers of TF32's first operand, and the turn that gives thread `q` of four neighbours block `q` of 8 columns.
 const COMMON: &str = r#"static __device__ __forceinline__ void ug_tma_init(unsigned bar, unsigned count) { asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(bar), "r"(count) : "memory"); }
