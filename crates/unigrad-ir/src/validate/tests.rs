@@ -626,7 +626,7 @@ fn tensor_maps_are_what_the_driver_takes() {
         let causes = with(&hopper, map);
         assert!(causes.len() == 1 && causes[0].contains(cause), "{causes:?} for {cause}");
     };
-    assert_eq!(with(&hopper, map(&[line, rows])), [String::new(); 0]);
+    assert!(with(&hopper, map(&[line, rows])).is_empty());
     assert!(with(&Target::interpreter(), map(&[line, rows]))[0].contains("no tensor maps"));
     refused(TensorMap { offset: 2, ..map(&[line, rows]) }, "an offset or a stride");
     refused(map(&[line, MapDim { stride: 702, ..rows }]), "an offset or a stride");

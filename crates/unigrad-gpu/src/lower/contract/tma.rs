@@ -30,7 +30,8 @@ const MOST_STEPS_WRITTEN_OUT: usize = 24;
 /// Points of a tile of which two workgroups have room on a compute unit, and bytes of shared memory that each takes besides.
 const MOST_POINTS_OF_TWO: u32 = 128 * 128;
 const RESERVED: usize = 1024;
-/// Stages at most: more do not hide more.
+/// Stages: fewer hide too little, more do not hide more.
+const LEAST_STAGES: u32 = 3;
 const MOST_STAGES: u32 = 8;
 
 /// How long the loop takes, in microseconds, as measured on an H200: what counts are the ratios.
@@ -120,6 +121,11 @@ pub(super) fn plan(p: &Problem, steps: usize, target: &Target) -> Option<TmaTile
         if at_once > 1 && (way != Way::Shared || bm * bn > MOST_POINTS_OF_TWO || !is_long) {
             return None;
         }
+        let room = (target.shared_bytes / at_once as usize).saturating_sub(if at_once > 1 { RESERVED } else { 0 });
+        let fit = Loop::stages_in(room, bm, bn).min(MOST_STAGES);
+        if fit < LEAST_STAGES {
+            return None;
+        }
         let parts = Parts::of(p.k, parts, depth.into());
         let work = p.batch * p.m.div_ceil(bm.into()) * p.n.div_ceil(bn.into()) * parts.count;
         let stages = parts.len.min(p.k).div_ceil(depth.into()) as f64;
@@ -131,9 +137,9 @@ pub(super) fn plan(p: &Problem, steps: usize, target: &Target) -> Option<TmaTile
         } else {
             work.div_ceil(2 * units) as f64 * (2.0 * turn + times::OF_TWO * around)
         };
-        Some(((way, bm, bn), parts, at_once, time + sums))
+        Some(((way, bm, bn), parts, (at_once, fit), time + sums))
     });
-    let ((way, bm, bn), parts, at_once, time) = all.min_by(|x, y| x.3.total_cmp(&y.3))?;
+    let ((way, bm, bn), parts, (at_once, stages), time) = all.min_by(|x, y| x.3.total_cmp(&y.3))?;
     let operand = |operand: &Operand, k_major: bool, tile: u32| {
         let dims = |dims: &Dims| dims.0.iter().map(|d| (d.size, d.stride)).collect();
         let offset = u64::try_from(operand.offset).ok()?;
@@ -141,12 +147,9 @@ pub(super) fn plan(p: &Problem, steps: usize, target: &Target) -> Option<TmaTile
         Some(NativeOperand { dtype: operand.dtype, k_major, tile, offset, lanes, k, batch })
     };
     let (a, b) = (operand(&p.a, is_k_major[0], bm)?, operand(&p.b, is_k_major[1], bn)?);
-    let inner = Loop { way, a, b, k: p.k, part: parts.len, stages: 0, at_once };
+    let inner = Loop { way, a, b, k: p.k, part: parts.len, stages, at_once };
     inner.maps()?;
-    let room = target.shared_bytes / at_once as usize - if at_once > 1 { RESERVED } else { 0 };
-    let fits = |stages: &u32| Loop { stages: *stages, ..inner.clone() }.shared_bytes() as usize <= room;
-    let stages = (3..=MOST_STAGES).rev().find(fits)?;
-    Some(TmaTiles { inner: Loop { stages, ..inner }, parts, time })
+    Some(TmaTiles { inner, parts, time })
 }
 
 /// The launch of the product; the second step of several parts is the caller's. `None` if the operands do not suit after all.

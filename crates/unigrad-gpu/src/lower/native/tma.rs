@@ -28,8 +28,10 @@ pub(in crate::lower) const MULTIPLIERS: u32 = 256;
 /// Threads beside them: a warpgroup, which leaves its registers to the others, or a warp, where the registers of two workgroups have to suffice as they are.
 const PRODUCERS: u32 = 128;
 const PRODUCERS_OF_TWO: u32 = 32;
-/// Bytes of a line.
+/// Bytes of a line, of a stage's barriers, and what swizzles need stages aligned to.
 const LINE: u32 = 128;
+const BARRIERS: u32 = 16;
+const ALIGNMENT: u32 = 1024;
 /// Warps that say that they have read a stage.
 const READERS: u32 = MULTIPLIERS / 32;
 /// Dimensions of a tensor map at most.
@@ -92,7 +94,7 @@ impl Operand {
         let inner = if self.k_major { [k, lanes] } else { [lanes, k] };
         let all = inner.into_iter().chain(outer_lanes).chain(outer_k).map(Some).chain(batch).collect::<Option<Vec<_>>>()?;
         let fits = all.len() <= MOST_DIMS && all.iter().all(|dim| dim.size <= 1 << 32 && dim.stride.saturating_mul(8) < 1 << 40);
-        fits.then(|| TensorMap { param: 0, offset: self.offset, rounded, dims: all })
+        fits.then_some(TensorMap { param: 0, offset: self.offset, rounded, dims: all })
     }
 
     /// Where a box is that begins with these numbers, as a list in C.
@@ -176,10 +178,22 @@ pub(in crate::lower) struct Pieces {
 }
 
 impl Loop {
-    /// How the operands' memory is described.
+    /// How the operands' memory is described; `None` if one is too many-sided for it ([`Operand::map`]), or the way does not take them.
     pub(in crate::lower) fn maps(&self) -> Option<[TensorMap; 2]> {
+        let is_taken = match (self.way, self.dtype()) {
+            (Way::Shared, DType::F16 | DType::BF16) | (Way::Threads, DType::F32) => true,
+            (Way::Shared, DType::F32) => self.a.k_major && self.b.k_major,
+            (Way::Registers { .. }, DType::F32) => self.held().is_some_and(|(held, other)| !held.k_major && other.k_major),
+            _ => false,
+        };
         let rounded = self.dtype() == DType::F32 && self.way != Way::Threads;
-        Some([self.a.map(rounded)?, self.b.map(rounded)?])
+        (is_taken && self.a.dtype == self.b.dtype).then_some([self.a.map(rounded)?, self.b.map(rounded)?])
+    }
+
+    /// Stages that fit in so many bytes of shared memory, of tiles of so many rows and columns.
+    pub(in crate::lower) fn stages_in(bytes: usize, rows: u32, columns: u32) -> u32 {
+        let stage = (rows + columns) * LINE + BARRIERS;
+        u32::try_from(bytes).unwrap_or(u32::MAX).saturating_sub(ALIGNMENT) / stage
     }
 
     fn dtype(&self) -> DType {
@@ -197,7 +211,7 @@ impl Loop {
 
     /// Bytes of shared memory: stages, aligned to what swizzles need, and two barriers for each.
     pub(in crate::lower) fn shared_bytes(&self) -> u32 {
-        self.stages * (self.stage_bytes() + 16) + 1024
+        self.stages * (self.stage_bytes() + BARRIERS) + ALIGNMENT
     }
 
     /// Sums that a thread holds.
@@ -285,10 +299,10 @@ unsigned stage = 0u, phase = 0u;
 
     /// The sums of a tile. Place: the array of sums.
     pub(in crate::lower) fn multiply(&self, sums: Place) -> Raw {
-        let text = match self.way {
-            Way::Shared => self.by_shared(),
-            Way::Registers { .. } => self.by_registers(),
-            Way::Threads => self.by_threads(),
+        let text = match self.held() {
+            Some((held, _)) => self.by_registers(held),
+            None if self.way == Way::Threads => self.by_threads(),
+            None => self.by_shared(),
         };
         self.statement(&text, &[], &[sums])
     }
@@ -337,8 +351,7 @@ ug_tma_release(bars + before * 16u + 8u);
     }
 
     /// By halves of a stage, whose registers take turns: one half is loaded while the other is multiplied.
-    fn by_registers(&self) -> String {
-        let Some((held, other)) = self.held() else { return String::new() };
+    fn by_registers(&self, held: &Operand) -> String {
         let (sums, width) = (self.sums() / 2, self.width());
         let held_at = if matches!(self.way, Way::Registers { columns: true }) { self.a.tile * LINE } else { 0 };
         let other_at = if held_at == 0 { held.tile * LINE } else { 0 };
@@ -388,7 +401,7 @@ ug_tma_release(bars + before * 16u + 8u);
             first = half(0),
             second = half(1),
             next = self.next_stage(),
-        ) + if other.k_major { "" } else { "\n#error \"the operand in shared memory does not run along k\"" }
+        )
     }
 
     /// Blocks of 32 columns of a warp.
@@ -560,10 +573,12 @@ $p2$[1] = {column};
         let registers = (0..sums).map(|i| format!("%{i}")).collect::<Vec<_>>().join(", ");
         let operands = (0..sums).map(|i| format!("\"+f\"(d[{i}])")).collect::<Vec<_>>().join(", ");
         let at = |i: u32| format!("%{}", sums + i);
-        let (shape, turned) = match self.dtype() {
-            DType::F16 => (format!("m64n{n}k16.f32.f16.f16"), true),
-            DType::BF16 => (format!("m64n{n}k16.f32.bf16.bf16"), true),
-            _ => (format!("m64n{n}k8.f32.tf32.tf32"), false),
+        // `maps` takes no other types.
+        let (shape, turned) = if self.dtype() == DType::F32 {
+            (format!("m64n{n}k8.f32.tf32.tf32"), false)
+        } else {
+            let half = if self.dtype() == DType::F16 { "f16" } else { "bf16" };
+            (format!("m64n{n}k16.f32.{half}.{half}"), true)
         };
         if self.held().is_some() {
             return format!(

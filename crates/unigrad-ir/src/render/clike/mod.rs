@@ -418,7 +418,7 @@ impl Writer<'_> {
         let pointer = |place: &Place| match place {
             // An array of length 1 is a variable.
             Place::Local(at) if self.program.locals[*at as usize].len == 1 => format!("(&{})", self.pointer(*place)),
-            _ => self.pointer(*place),
+            Place::Param(_) | Place::Table(..) | Place::Shared(_) | Place::Local(_) => self.pointer(*place),
         };
         let places: Vec<String> = raw.places.iter().map(pointer).collect();
         match super::fill_raw(text, &values, &places) {

@@ -556,7 +556,7 @@ fn products_by_tensor_maps_render() {
                 let names = names(&case);
                 // Matrix instructions of TF32 want one operand along `k`; small products have other tiles.
                 let is_by_tma = match (dtype, tf32) {
-                    (DType::F32, true) => !(ta && !tb) && names[0] != "contract_tf32",
+                    (DType::F32, true) => (tb || !ta) && names[0] != "contract_tf32",
                     (DType::F32, false) => shape[0] > 128 && shape[1] > 128,
                     _ => true,
                 };
