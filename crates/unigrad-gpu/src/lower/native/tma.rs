@@ -1,4 +1,4 @@
-//! Products on NVIDIA Hopper whose operands its tensor memory accelerator (TMA) brings: halves, and `F32` rounded to TF32.
+//! Products on NVIDIA Hopper whose operands its tensor memory accelerator (TMA) brings: halves, and `F32`, rounded to TF32 or not.
 //!
 //! Two warpgroups multiply, and a thread beside them asks for boxes of both operands, stage after stage; a pair of barriers in shared memory for each stage says that
 //! it is there, and that it may be written again. Workgroups are as many as compute units have room for, and take tile after tile: while one works on its sums, stages of the
@@ -15,7 +15,7 @@
 //! The instructions: <https://docs.nvidia.com/cuda/parallel-thread-execution/#asynchronous-warpgroup-level-matrix-instructions>,
 //! <https://docs.nvidia.com/cuda/parallel-thread-execution/#data-movement-and-conversion-instructions-cp-async-bulk-tensor>.
 //!
-//! Always: `F32` is rounded to nearest, ties to even, by the accelerator; sums are in `F32`, in an order that sizes alone decide. What lies beyond the operands is zero.
+//! Always: where TF32 is allowed, `F32` is rounded to nearest, ties to even, by the accelerator; sums are in `F32`, in an order that sizes alone decide. What lies beyond the operands is zero.
 
 use super::attention::raw;
 use super::wgmma::MATRIX;
