@@ -13,7 +13,11 @@ use crate::source;
 /// Test binaries that write what they render (package's folder, name), and the tests to run of each; all if none.
 const COLLECTORS: &[(&str, &str, &[&str])] = &[
     ("crates/unigrad-ir", "compile", &["programs_are_collected_for_other_compilers"]),
-    ("crates/unigrad-gpu", "unigrad_gpu", &["lower::contract::tests::rounded_products_render"]),
+    (
+        "crates/unigrad-gpu",
+        "unigrad_gpu",
+        &["lower::contract::tests::rounded_products_render", "lower::contract::tests::products_by_tensor_maps_render"],
+    ),
     ("crates/unigrad-gpu", "indexed", &["kernels_are_collected_for_other_compilers"]),
     ("crates/unigrad-testing", "ops", &[]),
     ("crates/unigrad-testing", "oracle", &[]),
