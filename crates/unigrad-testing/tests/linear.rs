@@ -12,8 +12,7 @@ const STACK: usize = 256 << 10;
 /// Nodes of the largest graph.
 const NODES: usize = 200_000;
 /// Seconds to capture and plan a node, and to let it go, at most. The aim is 5 microseconds, which is not asked for: at the largest size, with the checks
-/// that tests are built with and beside other programs, most forms take 1.1 to 5.2, networks' gradients 4.7 to 6.3, and the fan-out 7.7 to 8.2 (two runs
-/// on two cores of a Xeon).
+/// that tests are built with and beside other programs, most forms take 1 to 4.3, networks' gradients 4.2 to 6 (on two cores of a Xeon).
 const SECONDS: f64 = 8e-6;
 /// Seconds of this thread to compile and launch as well: of a million pending ops.
 const READ: f64 = 10.0;

@@ -123,24 +123,56 @@ impl Fusion<'_> {
         cluster.roots.iter().any(|(id, _)| matches!(self.ir.node(*id).op, IrOp::Op(Op::Concat { .. } | Op::DynUpdate { .. })))
     }
 
+    /// The clusters that read what a cluster makes, ascending.
     fn readers_of(&self, index: usize) -> Result<Vec<usize>, String> {
         let mut readers: Vec<usize> = Vec::new();
-        let mut stack: SmallVec<[Id; 16]> = self.alive(index)?.made().flat_map(|id| self.users[id as usize].iter().copied()).collect();
-        let mut seen = FxHashSet::default();
-        while let Some(user) = stack.pop() {
-            if !seen.insert(user) {
-                continue;
-            }
-            match self.makers.of(user) {
-                Maker::Cluster(cluster) => readers.push(cluster),
-                Maker::External => return Err(self.ir.impossible(user, "data that is made from something")),
-                Maker::Reader => stack.extend(self.users[user as usize].iter().copied()),
-            }
-        }
+        self.visit_readers(index, |reader| {
+            readers.push(reader);
+            true
+        })?;
         readers.sort_unstable();
         readers.dedup();
-        readers.retain(|reader| *reader != index);
         Ok(readers)
+    }
+
+    /// Whether these ascending clusters, and no others, read what a cluster makes. It looks no further than the first other one: thousands may read
+    /// a number.
+    fn is_read_by(&self, index: usize, readers: &[usize]) -> Result<bool, String> {
+        let mut found: SmallVec<[bool; 8]> = SmallVec::from_elem(false, readers.len());
+        let only_these = self.visit_readers(index, |reader| match readers.binary_search(&reader) {
+            Ok(at) => {
+                found[at] = true;
+                true
+            }
+            Err(_) => false,
+        })?;
+        Ok(only_these && found.iter().all(|is_found| *is_found))
+    }
+
+    /// Calls a function with each other cluster that reads what a cluster makes, by the nodes through which it does so, until it says `false`.
+    /// The result: whether it never did.
+    fn visit_readers(&self, index: usize, mut visit: impl FnMut(usize) -> bool) -> Result<bool, String> {
+        let mut seen = self.seen.borrow_mut();
+        seen.empty(4 * self.ir.nodes.len());
+        let mut lists: SmallVec<[std::slice::Iter<'_, Id>; 16]> =
+            self.alive(index)?.made().map(|id| self.users[id as usize].iter()).collect();
+        while let Some(list) = lists.last_mut() {
+            let Some(user) = list.next() else {
+                lists.pop();
+                continue;
+            };
+            if !seen.insert(*user as usize) {
+                continue;
+            }
+            match self.makers.of(*user) {
+                Maker::Cluster(cluster) if cluster == index => {}
+                Maker::Cluster(cluster) if visit(cluster) => {}
+                Maker::Cluster(_) => return Ok(false),
+                Maker::External => return Err(self.ir.impossible(*user, "data that is made from something")),
+                Maker::Reader => lists.push(self.users[*user as usize].iter()),
+            }
+        }
+        Ok(true)
     }
 
     pub(super) fn attach_epilogues(&mut self) -> Result<(), String> {
@@ -240,7 +272,7 @@ impl Fusion<'_> {
                 let sizes = self.alive(at)?.n_nodes + self.alive(other)?.n_nodes;
                 let Some(left) = looks.checked_sub(2 * readers.len() + sizes) else { return Ok(()) };
                 looks = left;
-                if self.readers_of(other)? == readers && self.try_merge_numbers(other, at)? {
+                if self.is_read_by(other, &readers)? && self.try_merge_numbers(other, at)? {
                     at = other;
                 }
             }
