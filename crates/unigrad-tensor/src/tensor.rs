@@ -103,6 +103,11 @@ impl Handle {
         drop(inner.replace(before));
     }
 
+    /// Whether it was assigned this node, under no condition.
+    pub(crate) fn has_just(&self, commit: &Expr) -> bool {
+        self.assigned == commit.id() && self.condition == 0
+    }
+
     /// Whether it has been assigned.
     pub(crate) fn is_assigned(&self) -> bool {
         self.assigned != 0
@@ -146,6 +151,19 @@ impl Inner {
 
     fn expr(&self) -> Expr {
         self.look(Expr::clone)
+    }
+
+    /// The last assignment, if it was made under no condition, has not been computed, and is held by nothing else: another one leaves no reader.
+    fn unread_assignment(&self) -> Option<Expr> {
+        let mut at = self.expr();
+        // This handle, and the one there or the node above.
+        while at.reference_count() == 2 && at.data().is_none() {
+            if matches!(at.op(), Op::Commit(_)) {
+                return at.input(2).is_none().then_some(at);
+            }
+            at = at.input(0).filter(|_| at.is_alias())?;
+        }
+        None
     }
 
     /// Another node, for the one that was there.
@@ -592,6 +610,8 @@ impl Tensor {
     #[track_caller]
     fn assign_new(&self, new: Expr, part: Option<usize>, (shape, dtype): (&Shape, DType), condition: Option<&Tensor>) -> Result<()> {
         let inner = self.shared();
+        // A value that nothing has read is not kept for the transaction's end: a tensor written again and again, and read in the end, stays small.
+        let unread = inner.unread_assignment().filter(eval::is_of_this_thread);
         let old = valid(inner.expr())?;
         let condition = match condition {
             Some(condition) => Some(condition.valid()?),
@@ -625,7 +645,9 @@ impl Tensor {
         let condition = condition.map(|c| if c.device() == old.device() { c } else { c.copy_to(old.device()) });
         let condition_id = condition.as_ref().map_or(0, Expr::id);
         let new = if new.needs_grad() { new.detach() } else { new };
-        let old = unigrad_plan::resolved(old);
+        let unread = unread.filter(|_| condition.is_none());
+        let before = unread.as_ref().and_then(|commit| commit.input(1));
+        let old = before.unwrap_or_else(|| unigrad_plan::resolved(old));
         let new = valid(match part {
             Some(i) => new.commit_part_with(i, old, condition),
             None => new.commit_with(old, condition),
@@ -635,6 +657,7 @@ impl Tensor {
         }
         let assigned = new.id();
         inner.set_value(new);
+        unread.iter().for_each(eval::forget_assignment);
         eval::defer(Handle { inner: Arc::downgrade(&inner), assigned, condition: condition_id });
         Ok(())
     }

@@ -263,6 +263,38 @@ fn data_of_any_shape() {
     same(&x, &[3, 1], &[5.0, 6.0, 7.0]);
 }
 
+/// What is assigned again and again before it is read is not kept.
+#[test]
+fn overwritten_assignments_are_not_kept() {
+    let nodes = |x: &Tensor| unigrad_plan::Capture::new(&[x.expr()]).unwrap().len();
+    let (plain, variable) = (t([1.0f32, 2.0]), t([1.0f32, 2.0]).requires_grad());
+    for x in [&plain, &variable] {
+        let write = |value: f32| no_grad(|| x.assign(&(t([0.5f32, 0.25]) + value))).unwrap();
+        write(1.0);
+        let once = nodes(x);
+        (2..1000).for_each(|i| write(i as f32));
+        assert_eq!(nodes(x), once);
+        // One that is read stays: by another tensor, or by the next value.
+        let read = &*x * 2.0;
+        write(7.0);
+        no_grad(|| x.assign(&(x + 1.0))).unwrap();
+        assert_eq!(x.to_vec::<f32>().unwrap(), [8.5, 8.25]);
+        assert_eq!(read.to_vec::<f32>().unwrap(), [1999.0, 1998.5]);
+        // Where the evaluation fails, the tensor has the value that it had before all of them.
+        let bad = t([0.0f32, 1.0]).index_select(0, &Tensor::new([0i64, 9], &cpu()));
+        write(1.0);
+        no_grad(|| x.assign(&bad)).unwrap();
+        no_grad(|| x.assign_if(&t([3.0f32, 3.0]), &Tensor::new([true], &cpu()))).unwrap();
+        no_grad(|| x.assign(&(&bad + 1.0))).unwrap();
+        assert!(x.to_vec::<f32>().is_err());
+        assert_eq!(x.to_vec::<f32>().unwrap(), [8.5, 8.25]);
+        // Under a condition the value before is wanted.
+        write(1.0);
+        no_grad(|| x.assign_if(&t([3.0f32, 3.0]), &Tensor::new([false], &cpu()))).unwrap();
+        assert_eq!(x.to_vec::<f32>().unwrap(), [1.5, 1.25]);
+    }
+}
+
 #[test]
 fn assignment() {
     let x = t([1.0f32, 2.0]).requires_grad();

@@ -6,7 +6,7 @@
 use super::seen::Maker;
 use super::{Cluster, Fusion, Groups, groups};
 use crate::ir::{Id, IrOp, Kind};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use unigrad_graph::Op;
 use unigrad_kernel::Level;

@@ -457,6 +457,30 @@ pub(crate) fn defer(handle: Handle) {
     });
 }
 
+/// Assignments that are looked at, from the last one on, for one that is made again.
+const LOOKED_AT: usize = 64;
+
+/// Where an assignment under no condition is among the last ones of this thread since its last evaluation.
+fn place_of(commit: &Expr, deferred: &[Handle]) -> Option<usize> {
+    let first = deferred.len().saturating_sub(LOOKED_AT);
+    deferred[first..].iter().rposition(|handle| handle.has_just(commit)).map(|at| first + at)
+}
+
+/// Whether this thread has made an assignment, as one of its last ones since its last evaluation.
+pub(crate) fn is_of_this_thread(commit: &Expr) -> bool {
+    DEFERRED.with(|all| place_of(commit, &all.borrow()).is_some())
+}
+
+/// Forgets such an assignment, which another one has taken the place of.
+pub(crate) fn forget_assignment(commit: &Expr) {
+    DEFERRED.with(|all| {
+        let mut all = all.borrow_mut();
+        if let Some(at) = place_of(commit, &all) {
+            all.remove(at);
+        }
+    });
+}
+
 /// Undoes what this thread has assigned since its last evaluation if its value `is_lost`, and forgets others that are to be computed with the next one and
 /// are lost. Whether there was an assignment.
 pub(crate) fn undo_assignments(is_lost: impl Fn(&Expr) -> bool) -> bool {
