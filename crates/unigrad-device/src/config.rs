@@ -15,6 +15,7 @@
 //! | `UNIGRAD_KERNELS` | [`Config::kernels`] | what GPU programs are made of: `portable`: nothing in a language's own words (on NVIDIA GPUs, matrix instructions with asynchronous copies); `plain`: no matrix instructions and no exchange between neighbouring threads either; by default all that the device has. To find what a fast path changes |
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32`, and attention, may round their operands to TF32 (10 bits of mantissa instead of 23) where a library, or a program of matrix instructions, is faster with it; `off`, the default: never |
 //! | `UNIGRAD_REPRODUCIBLE` | [`Config::reproducible`] | `on`: how a vendor's library does a product follows from its shape alone; `off`, the default: of the algorithms that the library puts first the fastest is taken, by time, once for a shape and kind of device, and kept on disk and in checkpoints; another one may add in another order, so that processes may differ in the last bits. On a CPU without AMX, `off` measures whether pairs of `bf16` are faster than `f32` |
+//! | `UNIGRAD_HALF_COPIES` | [`Config::half_copies`] | `on`: a parameter that automatic mixed precision reads as a half has a copy in that type, which its update writes, so that no product casts it; `off`, the default: it is cast where it is read, and takes no memory for a copy |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
 //! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call, in which launches that touch no memory in common may run side by side, and a launch is made ready while the one before it ends; `serial`: kept, but each is launched after the end of the one before |
 //! | `UNIGRAD_CHANNELS` | [`Config::channels`] | `first`, `last`: where convolutions and what follows them have their channels in memory, whatever the dtype; by default last for `f16` and `bf16` on devices whose kernels want that (NVIDIA from `sm_80` on). Shapes and results stay as they are |
@@ -132,6 +133,16 @@ pub enum Replay {
     Off,
 }
 
+/// Whether parameters that automatic mixed precision reads as halves have copies in that type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HalfCopies {
+    /// The update of a parameter writes its copy.
+    On,
+    /// A parameter is cast where it is read.
+    #[default]
+    Off,
+}
+
 /// Settings of the process; see the module's table.
 ///
 /// ```
@@ -176,6 +187,9 @@ pub struct Config {
     /// Whether a library's way of doing a product is chosen by its shape alone, and never by time, so that processes have the same bits. Counts for
     /// products that are compiled from then on.
     pub reproducible: bool,
+    /// Whether the update of a parameter that automatic mixed precision reads as a half writes it in that type as well: half as much memory again as the
+    /// parameter takes, for one cast instead of one for each product. Counts for updates from then on.
+    pub half_copies: HalfCopies,
 }
 
 /// More threads than any processor has; a process cannot start many more.
@@ -284,6 +298,9 @@ impl Config {
         if let Some(text) = get("UNIGRAD_REPRODUCIBLE") {
             config.reproducible = is_on("UNIGRAD_REPRODUCIBLE", &text)?;
         }
+        if let Some(text) = get("UNIGRAD_HALF_COPIES") {
+            config.half_copies = if is_on("UNIGRAD_HALF_COPIES", &text)? { HalfCopies::On } else { HalfCopies::Off };
+        }
         if let Some(text) = get("UNIGRAD_REPLAY") {
             config.replay = match text.to_ascii_lowercase().as_str() {
                 "on" | "1" | "true" => Replay::On,
@@ -350,7 +367,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 18] = [
+const SETTINGS: [&str; 19] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_FALLBACK",
     "UNIGRAD_POWER",
@@ -365,6 +382,7 @@ const SETTINGS: [&str; 18] = [
     "UNIGRAD_SCALARS",
     "UNIGRAD_ALLOW_TF32",
     "UNIGRAD_REPRODUCIBLE",
+    "UNIGRAD_HALF_COPIES",
     "UNIGRAD_REPLAY",
     "UNIGRAD_CHANNELS",
     "UNIGRAD_WGPU_MATRICES",
@@ -467,6 +485,7 @@ mod tests {
             ("UNIGRAD_KERNELS", "plain"),
             ("UNIGRAD_ALLOW_TF32", "on"),
             ("UNIGRAD_REPRODUCIBLE", "on"),
+            ("UNIGRAD_HALF_COPIES", "on"),
             ("UNIGRAD_SCALARS", "block"),
             ("UNIGRAD_REPLAY", "off"),
             ("UNIGRAD_CHANNELS", "last"),
@@ -488,6 +507,7 @@ mod tests {
             channels: Some(Channels::Last),
             allow_tf32: true,
             reproducible: true,
+            half_copies: HalfCopies::On,
         };
         assert_eq!(read(&all).unwrap(), wanted);
         let idle = |text| read(&[("UNIGRAD_MEMORY_POOL", text)]).map(|config| config.memory_pool);
@@ -511,6 +531,7 @@ mod tests {
             ("UNIGRAD_KERNELS", "fast"),
             ("UNIGRAD_ALLOW_TF32", "some"),
             ("UNIGRAD_REPRODUCIBLE", "mostly"),
+            ("UNIGRAD_HALF_COPIES", "some"),
             ("UNIGRAD_SCALARS", "few"),
             ("UNIGRAD_REPLAY", "twice"),
             ("UNIGRAD_CHANNELS", "middle"),

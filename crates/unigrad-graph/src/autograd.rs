@@ -404,7 +404,8 @@ pub fn variable_gradients(output: &Expr, dy: &Expr, consume: bool) -> Result<Vec
         hooks::set_kept_gradient(&node, Some(gradient));
     }
     if consume {
-        for node in &visited {
+        // A parameter in another dtype is there for the next pass as the parameter is: of its values the gradient needs none.
+        for node in visited.iter().filter(|node| !node.is_cast_variable()) {
             node.set_consumed();
             if node.data().is_some() {
                 node.release_inputs(None);

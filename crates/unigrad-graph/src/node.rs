@@ -728,6 +728,11 @@ impl Expr {
         }
     }
 
+    /// Whether it is a variable in another dtype.
+    pub fn is_cast_variable(&self) -> bool {
+        matches!(self.op(), Op::Cast) && self.inputs().first().is_some_and(|input| matches!(input.op(), Op::Variable(_)))
+    }
+
     /// Lets the inputs go: the node is a leaf from now on. Only for nodes with data. `below` is what a gradient could have gone to.
     pub fn release_inputs(&self, below: Option<Arc<Below>>) {
         if let (Some(result), Some(below)) = (self.0.result.get(), below) {

@@ -651,10 +651,18 @@ impl Capture {
             wanted[index as usize] = matches!(self.nodes[index as usize].role, Role::Compute | Role::Scalar(_));
             held[index as usize] = true;
         }
+        // One reference is the capture's own; an external is also in its list of externals.
+        let own = |node: &Captured| node.uses as usize + 1 + usize::from(matches!(node.role, Role::External(_)));
+        // A parameter's copy in another dtype refers to it: where the copy goes with the graph, so does this. By what it refers to, in order.
+        let mut copied: Vec<u32> = Vec::new();
+        let externals = self.nodes.iter().filter(|node| matches!(node.role, Role::External(_)));
+        for copy in externals.filter(|node| node.expr.is_cast_variable() && node.expr.reference_count() <= own(node)) {
+            copied.extend(copy.expr.input(0).and_then(|of| position.get(of.id())));
+        }
+        copied.sort_unstable();
         for (i, node) in self.nodes.iter().enumerate() {
-            // One reference is the capture's own; an external is also in its list of externals.
-            let own = 1 + usize::from(matches!(node.role, Role::External(_)));
-            if node.expr.reference_count() <= node.uses as usize + own {
+            let copies = copied.partition_point(|of| *of as usize <= i) - copied.partition_point(|of| (*of as usize) < i);
+            if node.expr.reference_count() <= own(node) + copies {
                 continue;
             }
             held[i] = true;

@@ -5,7 +5,7 @@
 //! compute in the dtype, or the widest dtype, of what they are given.
 //! Always: a scope belongs to its thread and nests; the gradient of a cast is a cast back, so that parameters keep their dtype and so do their
 //! gradients; `f64` stays as it is, as in PyTorch. Within an op, and in backward passes, there is no scope: an op's class decides for all that it does.
-//! Never: changes a tensor. A parameter in `f32` is cast where it is read.
+//! Never: changes a tensor. A parameter in `f32` is cast where it is read, unless its last update has left a copy ([`crate::half_copy`]).
 
 use crate::float8::{Fp8Recipe, Fp8Scope};
 use crate::{
@@ -212,7 +212,8 @@ impl Cast {
                 let message = format!("the scope of automatic mixed precision is {to}");
                 Tensor::fail(ErrorKind::DType, "autocast", message, "give `autocast` BF16 or F16; F32 turns it off", &[x])
             }
-            Target::Half(to) if dtype == DType::F32 || half => x.cast(to),
+            Target::Half(to) if dtype == DType::F32 => x.half_copy(to).unwrap_or_else(|| x.cast(to)),
+            Target::Half(to) if half => x.cast(to),
             Target::Full if half => x.cast(DType::F32),
             Target::Half(_) | Target::Full => x.apart(),
         }

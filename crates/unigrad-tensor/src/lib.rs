@@ -45,6 +45,7 @@ pub mod eval;
 mod exchange;
 mod float8;
 mod gradient_node;
+mod half_copy;
 mod hooks;
 mod index;
 mod interpolate;

@@ -2,7 +2,7 @@
 
 mod variable;
 
-use crate::{Device, Error, Result, eval, transform::is_node_differentiated};
+use crate::{Device, Error, Result, eval, half_copy::HalfCopy, transform::is_node_differentiated};
 use std::{
     collections::HashMap,
     sync::{
@@ -46,6 +46,7 @@ struct Variable {
     version: AtomicU64,
     /// No gradient arrives.
     frozen: AtomicBool,
+    half: HalfCopy,
 }
 
 /// Variables that are alive, so that a backward pass finds them from the graph.
@@ -140,6 +141,7 @@ impl Handle {
         }
         let condition = commit.input(2).map_or(condition.clone(), |own| own.binary(BinaryOp::And, &condition));
         tensor.set_value(value.commit(&old, Some(&condition)));
+        tensor.shared().renew_half_copy();
     }
 }
 
@@ -164,6 +166,13 @@ impl Inner {
             at = at.input(0).filter(|_| at.is_alias())?;
         }
         None
+    }
+
+    /// After an assignment.
+    fn renew_half_copy(&self) {
+        if let Some(variable) = self.variable.as_deref().filter(|variable| !variable.frozen.load(Ordering::Relaxed)) {
+            variable.half.renew(&self.expr());
+        }
     }
 
     /// Another node, for the one that was there.
@@ -436,7 +445,13 @@ impl Tensor {
             return Tensor::fail(ErrorKind::Autograd, "requires_grad", message, "cast it to a float first", &[self]);
         }
         let id = VariableId(NEXT.fetch_add(1, Ordering::Relaxed));
-        let variable = Box::new(Variable { id, grad: Mutex::new(None), version: AtomicU64::new(0), frozen: AtomicBool::new(false) });
+        let variable = Box::new(Variable {
+            id,
+            grad: Mutex::new(None),
+            version: AtomicU64::new(0),
+            frozen: AtomicBool::new(false),
+            half: HalfCopy::default(),
+        });
         let inner = Arc::new(Inner { expr: Cell::new(Expr::variable(id, &value)), variable: Some(variable) });
         variables().insert(id, Arc::downgrade(&inner));
         Tensor::of(inner)
@@ -484,6 +499,13 @@ impl Tensor {
     /// The variable with this id, if a handle to it is alive.
     pub(crate) fn from_variable(id: VariableId) -> Option<Tensor> {
         variables().get(&id).and_then(Weak::upgrade).map(Tensor::of)
+    }
+
+    /// A parameter's value as a half, if its last update has made it; see [`HalfCopy`].
+    pub(crate) fn half_copy(&self, to: DType) -> Option<Tensor> {
+        let inner = self.cell()?;
+        let variable = inner.variable.as_deref().filter(|variable| !variable.frozen.load(Ordering::Relaxed))?;
+        variable.half.of(&inner.expr(), to)
     }
 
     /// Whether it is a leaf that gradients arrive at.
@@ -658,6 +680,7 @@ impl Tensor {
         let assigned = new.id();
         inner.set_value(new);
         unread.iter().for_each(eval::forget_assignment);
+        inner.renew_half_copy();
         eval::defer(Handle { inner: Arc::downgrade(&inner), assigned, condition: condition_id });
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Data of Python's objects: numbers, nested sequences, buffers, arrays.
 //!
 //! In: an object. Out: a tensor with its values.
-//! Always: the shape is that of the nesting; numbers without a dtype become `bool`, `int64` or the default float, as in PyTorch; arrays keep their dtype.
+//! Always: the shape is that of the nesting; numbers without a dtype become `bool`, `int64` or the default float, as in PyTorch; arrays and NumPy's
+//! numbers keep their dtype, in a list as well.
 //! Never: recurses deeper than a tensor has axes.
 
 use crate::{
@@ -16,7 +17,7 @@ use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     ffi,
     prelude::*,
-    types::{PyBool, PyFloat, PyInt, PyString},
+    types::{PyBool, PyFloat, PyInt, PyList, PyString},
 };
 use unigrad::tensor::{DType, Device, Literal, Tensor, default_dtype};
 
@@ -140,7 +141,7 @@ pub(crate) fn too_large(given: &Bound<'_, PyAny>) -> PyErr {
 /// The shape that the first elements have.
 fn shape_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let (mut shape, mut at) = (Vec::new(), given.clone());
-    while is_list(&at) {
+    while is_list(&at) && !is_number(&at) {
         if shape.len() == MAX_DEPTH {
             return Err(PyValueError::new_err(format!("sequences are nested deeper than {MAX_DEPTH} axes")));
         }
@@ -173,6 +174,8 @@ impl Values {
             self.dtype = if is_first { tensor.dtype() } else { self.dtype.promote(tensor.dtype()) };
             self.tensors.push(tensor);
             return Ok(());
+        } else if let Some((number, dtype)) = of_numpy(given)? {
+            (number, dtype)
         } else if let Ok(float) = given.cast::<PyFloat>() {
             (Number::Float(float.value()), default_dtype())
         } else if let Ok(truth) = given.cast::<PyBool>() {
@@ -204,6 +207,33 @@ impl Values {
         self.numbers.push(number);
         Ok(())
     }
+}
+
+/// Whether an object is an array without axes: a sequence in name only.
+fn is_number(given: &Bound<'_, PyAny>) -> bool {
+    !given.is_exact_instance_of::<PyList>() && given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0)
+}
+
+/// A number of NumPy's, or an array without axes, with its dtype; its `float64` is one of Python's floats as well. `None`: it is another object, or of
+/// a dtype that no tensor has.
+fn of_numpy(given: &Bound<'_, PyAny>) -> PyResult<Option<(Number, DType)>> {
+    if given.is_exact_instance_of::<PyFloat>() || given.is_exact_instance_of::<PyInt>() || given.is_exact_instance_of::<PyBool>() {
+        return Ok(None);
+    }
+    // SAFETY: an attached interpreter, and a live object.
+    let has_buffer = unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1;
+    if !has_buffer || !is_number(given) {
+        return Ok(None);
+    }
+    let buffer = PyUntypedBuffer::get(given)?;
+    let Some(dtype) = dtype_of_format(buffer.format().to_bytes(), buffer.item_size()) else { return Ok(None) };
+    let number = match dtype {
+        _ if dtype.is_float() => Number::Float(given.extract()?),
+        DType::U64 => given.extract().map(Number::Int).or_else(|_| given.extract().map(Number::Wide))?,
+        DType::Bool => Number::Int(given.is_truthy()?.into()),
+        _ => Number::Int(given.extract()?),
+    };
+    Ok(Some((number, dtype)))
 }
 
 /// A tensor of an array's values and dtype.

@@ -60,6 +60,20 @@ def test_leaves_are_the_programs_own_objects():
     assert {names[id(p)] for p in leaves(model(ug.ones(2, 3)).sum().grad_fn)} == {"0.weight", "0.bias", "2.weight", "2.bias"}
 
 
+@pytest.mark.parametrize("name, arguments, op", [("mul_", (3,), "Mul"), ("add_", (2.5,), "Add"), ("exp_", (), "Exp"), ("div_", (2,), "Div"), ("sqrt_", (), "Sqrt"), ("neg_", (), "Neg")])
+def test_what_is_written_in_place_has_the_ops_name(name, arguments, op):
+    x = ug.tensor([0.5, 2.0], requires_grad=True)
+    plain, written = getattr(x * 2, name[:-1])(*arguments), x * 2
+    old = written.grad_fn
+    holder = written
+    assert getattr(written, name)(*arguments) is holder
+    assert written.grad_fn.name() == f"{op}Backward0" == plain.grad_fn.name() and written.grad_fn.next_functions[0][0] == old
+    written.sum().backward()
+    gradient, x.grad = x.grad, None
+    plain.sum().backward()
+    assert gradient.tolist() == x.grad.tolist() and written.tolist() == plain.tolist()
+
+
 def test_a_leaf_with_another_value_is_the_same():
     w = ug.ones(2, requires_grad=True)
     before = (w * 2).grad_fn

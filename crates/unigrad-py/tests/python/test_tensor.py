@@ -58,6 +58,25 @@ def test_numbers_and_lists():
         ug.tensor([300], dtype=ug.uint8)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32", "float64"])
+def test_numpy_numbers_in_lists_keep_their_dtype(dtype):
+    one, of = np.dtype(dtype).type(1), getattr(ug, dtype)
+    for given in (one, [one], [[one, one]], (one,), [np.array(1, dtype)], [np.array([1, 0], dtype)], np.array([1], dtype)):
+        assert ug.tensor(given).dtype == of, given
+    assert ug.tensor([one, np.dtype(dtype).type(0)]).tolist() == [1, 0]
+    # Beside Python's numbers as beside tensors of no axis.
+    assert ug.tensor([one, True]).dtype == of
+    assert ug.tensor([one, 2.5]).dtype == (ug.float64 if dtype == "float64" else ug.float32)
+    assert ug.tensor([one, 3], dtype=ug.float32).tolist() == [1.0, 3.0]
+
+
+def test_the_greatest_numpy_numbers():
+    assert ug.tensor([np.uint64(2**64 - 1)]).tolist() == [2**64 - 1] and ug.tensor([np.int64(-(2**63))]).tolist() == [-(2**63)]
+    assert ug.tensor([np.float64(1e300), np.float32(1.0)]).tolist() == [1e300, 1.0]
+    with pytest.raises(ValueError):
+        ug.tensor([[np.float32(1)], [np.array([1.0, 2.0])]])
+
+
 UNARY = ["exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "floor", "ceil", "sign", "square", "exp2", "log2", "expm1", "arctan", "isnan"]
 
 

@@ -457,6 +457,11 @@ pub(crate) fn defer(handle: Handle) {
     });
 }
 
+/// Whether this thread records a call that is run again.
+pub(crate) fn is_recorded() -> bool {
+    tape::is_on()
+}
+
 /// Assignments that are looked at, from the last one on, for one that is made again.
 const LOOKED_AT: usize = 64;
 

@@ -22,6 +22,10 @@ _IN_PLACE = (
 def _set(x, value, name):
     if value.is_floating_point() and not x.is_floating_point():
         raise ArgumentError(f"{name}: {value.dtype} is no value for a tensor of {x.dtype}\n help: cast the tensor, or use the method without an underscore")
+    # What computed the value is what computed the tensor from now on.
+    is_whole = (value.shape, value.dtype, value.device) == (x.shape, x.dtype, x.device)
+    if is_whole and value.requires_grad and grad_enabled() and type(x) is Tensor and not _writes_a_leaf(x):
+        return x._become(value)
     return x.copy_(value)
 
 
