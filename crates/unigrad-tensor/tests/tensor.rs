@@ -275,7 +275,7 @@ fn overwritten_assignments_are_not_kept() {
         (2..1000).for_each(|i| write(i as f32));
         assert_eq!(nodes(x), once);
         // One that is read stays: by another tensor, or by the next value.
-        let read = &*x * 2.0;
+        let read = x * 2.0;
         write(7.0);
         no_grad(|| x.assign(&(x + 1.0))).unwrap();
         assert_eq!(x.to_vec::<f32>().unwrap(), [8.5, 8.25]);
