@@ -185,7 +185,7 @@ impl Values {
                 Ok(value) => (Number::Int(value), DType::I64),
                 Err(_) => (Number::Wide(given.extract::<u64>().map_err(|_| too_large(given))?), DType::U64),
             }
-        } else if is_list(given) {
+        } else if is_list(given) && !is_number(given) {
             return Err(PyValueError::new_err(format!("rows differ in depth: a sequence where axis {axis} would end")));
         } else {
             match crate::arguments::number(given)? {
@@ -220,13 +220,12 @@ fn of_numpy(given: &Bound<'_, PyAny>) -> PyResult<Option<(Number, DType)>> {
     if given.is_exact_instance_of::<PyFloat>() || given.is_exact_instance_of::<PyInt>() || given.is_exact_instance_of::<PyBool>() {
         return Ok(None);
     }
-    // SAFETY: an attached interpreter, and a live object.
-    let has_buffer = unsafe { ffi::PyObject_CheckBuffer(given.as_ptr()) } == 1;
-    if !has_buffer || !is_number(given) {
-        return Ok(None);
-    }
-    let buffer = PyUntypedBuffer::get(given)?;
-    let Some(dtype) = dtype_of_format(buffer.format().to_bytes(), buffer.item_size()) else { return Ok(None) };
+    // One without axes has a buffer without a shape, which is none to read.
+    let said = |name: &str| given.getattr("dtype").and_then(|dtype| dtype.getattr(name)).ok();
+    let letter = said("char").and_then(|letter| letter.extract::<String>().ok());
+    let size = said("itemsize").and_then(|size| size.extract::<usize>().ok());
+    let (Some(letter), Some(size), true) = (letter, size, is_number(given)) else { return Ok(None) };
+    let Some(dtype) = dtype_of_format(letter.as_bytes(), size) else { return Ok(None) };
     let number = match dtype {
         _ if dtype.is_float() => Number::Float(given.extract()?),
         DType::U64 => given.extract().map(Number::Int).or_else(|_| given.extract().map(Number::Wide))?,
