@@ -212,7 +212,11 @@ impl Cast {
                 let message = format!("the scope of automatic mixed precision is {to}");
                 Tensor::fail(ErrorKind::DType, "autocast", message, "give `autocast` BF16 or F16; F32 turns it off", &[x])
             }
-            Target::Half(to) if dtype == DType::F32 => x.half_copy(to).unwrap_or_else(|| x.cast(to)),
+            // Not by `unwrap_or_else`: the place would be this line.
+            Target::Half(to) if dtype == DType::F32 => match x.half_copy(to) {
+                Some(copy) => copy,
+                None => x.cast(to),
+            },
             Target::Half(to) if half => x.cast(to),
             Target::Full if half => x.cast(DType::F32),
             Target::Half(_) | Target::Full => x.apart(),

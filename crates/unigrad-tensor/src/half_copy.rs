@@ -47,6 +47,7 @@ impl HalfCopy {
 
     /// Copies the value that a parameter has been assigned, whose node is this one, if a scope has asked for the value before; the next evaluation on
     /// this thread, which computes the one, computes the other.
+    #[track_caller]
     pub(crate) fn renew(&self, current: &Expr) {
         let (asked, before) = {
             let mut state = self.state();

@@ -169,6 +169,7 @@ impl Inner {
     }
 
     /// After an assignment.
+    #[track_caller]
     fn renew_half_copy(&self) {
         if let Some(variable) = self.variable.as_deref().filter(|variable| !variable.frozen.load(Ordering::Relaxed)) {
             variable.half.renew(&self.expr());
