@@ -133,16 +133,6 @@ pub enum Replay {
     Off,
 }
 
-/// Whether parameters that automatic mixed precision reads as halves have copies in that type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum HalfCopies {
-    /// The update of a parameter writes its copy.
-    On,
-    /// A parameter is cast where it is read.
-    #[default]
-    Off,
-}
-
 /// Settings of the process; see the module's table.
 ///
 /// ```
@@ -189,7 +179,7 @@ pub struct Config {
     pub reproducible: bool,
     /// Whether the update of a parameter that automatic mixed precision reads as a half writes it in that type as well: half as much memory again as the
     /// parameter takes, for one cast instead of one for each product. Counts for updates from then on.
-    pub half_copies: HalfCopies,
+    pub half_copies: bool,
 }
 
 /// More threads than any processor has; a process cannot start many more.
@@ -299,7 +289,7 @@ impl Config {
             config.reproducible = is_on("UNIGRAD_REPRODUCIBLE", &text)?;
         }
         if let Some(text) = get("UNIGRAD_HALF_COPIES") {
-            config.half_copies = if is_on("UNIGRAD_HALF_COPIES", &text)? { HalfCopies::On } else { HalfCopies::Off };
+            config.half_copies = is_on("UNIGRAD_HALF_COPIES", &text)?;
         }
         if let Some(text) = get("UNIGRAD_REPLAY") {
             config.replay = match text.to_ascii_lowercase().as_str() {
@@ -507,7 +497,7 @@ mod tests {
             channels: Some(Channels::Last),
             allow_tf32: true,
             reproducible: true,
-            half_copies: HalfCopies::On,
+            half_copies: true,
         };
         assert_eq!(read(&all).unwrap(), wanted);
         let idle = |text| read(&[("UNIGRAD_MEMORY_POOL", text)]).map(|config| config.memory_pool);

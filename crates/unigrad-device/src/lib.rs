@@ -37,7 +37,7 @@ pub use background::{Background, Pending, in_background};
 pub use budget::Budget;
 pub use buffer::Buffer;
 pub use cancel::{Cancelled, Patience, cancel_by};
-pub use config::{CacheDir, Config, Debug, HalfCopies, Kernels, MAX_THREADS, MemoryPool, Power, Products, Replay, Scalars};
+pub use config::{CacheDir, Config, Debug, Kernels, MAX_THREADS, MemoryPool, Power, Products, Replay, Scalars};
 pub use device::{Counters, Device, Event};
 pub use driver::{Compiled, Discovery, Driver, Executable, Info, Link, OpenDevice, Range, RawBuffer, STATED_BANDWIDTH, Slice};
 pub use error::Error;

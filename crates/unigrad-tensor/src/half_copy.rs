@@ -9,7 +9,7 @@
 
 use crate::{Tensor, eval};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use unigrad_device::{Config, HalfCopies};
+use unigrad_device::Config;
 use unigrad_graph::{DType, Expr, NodeId, enable_grad_guard};
 
 /// A parameter's.
@@ -56,7 +56,7 @@ impl HalfCopy {
         // Assigned twice before anything could ask.
         let not_yet = || before.as_ref().filter(|(_, copy)| copy.expr().data().is_none()).map(|(_, copy)| copy.dtype());
         let Some(to) = asked.or_else(not_yet) else { return };
-        if eval::is_recorded() || Config::current_or_default().half_copies == HalfCopies::Off {
+        if eval::is_recorded() || !Config::current_or_default().half_copies {
             return;
         }
         // Assignments are made where no gradient flows; through what reads the copy one does.

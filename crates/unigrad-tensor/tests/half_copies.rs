@@ -1,7 +1,7 @@
 //! Half copies of parameters: they are written by updates, change no bit, and are never of an old value.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use unigrad_device::{Config, HalfCopies};
+use unigrad_device::Config;
 use unigrad_graph::Op;
 use unigrad_tensor::*;
 
@@ -10,11 +10,11 @@ fn alone() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     unigrad_testing::devices();
     let alone = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-    set(HalfCopies::On);
+    set(true);
     alone
 }
 
-fn set(half_copies: HalfCopies) {
+fn set(half_copies: bool) {
     Config { half_copies, ..Config::current_or_default().as_ref().clone() }.apply();
 }
 
@@ -88,7 +88,7 @@ fn copies_change_no_bit() {
                     let after = net.loss(half).item::<f32>().unwrap();
                     (net.bits(), after.to_bits())
                 };
-                let (off, on) = (run(HalfCopies::Off), run(HalfCopies::On));
+                let (off, on) = (run(false), run(true));
                 assert_eq!(on, off, "{device} {half} {steps:?}");
             }
         }
@@ -121,7 +121,7 @@ fn an_update_makes_the_copies_that_a_scope_reads() {
     assert!(net.casts(DType::F16) > 0);
     // A scope that only reads makes none.
     assert!(net.casts(DType::F16) > 0);
-    set(HalfCopies::Off);
+    set(false);
     net.step(half, 1, None).realize().unwrap();
     net.step(half, 1, None).realize().unwrap();
     assert!(net.casts(half) > 0);
@@ -210,8 +210,8 @@ fn parameters_are_updated_in_place() {
         net.step(DType::BF16, 1, None).realize().unwrap();
         device.memory_stats().peak - before
     };
-    let (off, on) = (more(HalfCopies::Off), more(HalfCopies::On));
-    set(HalfCopies::On);
+    let (off, on) = (more(false), more(true));
+    set(true);
     println!("bytes of a step beside what stays: {off} without copies, {on} with");
     assert!(on <= off + ((SIDE + 1) * SIDE * 2) as u64, "{on} for {off}");
 }

@@ -239,7 +239,7 @@ fn of_numpy(given: &Bound<'_, PyAny>) -> PyResult<Option<(Number, DType)>> {
 fn of_array(given: &Bound<'_, PyAny>, device: Device) -> PyResult<Tensor> {
     let py = given.py();
     // An array without axes has a buffer without a shape.
-    if given.getattr("ndim").and_then(|ndim| ndim.extract::<usize>()).is_ok_and(|ndim| ndim == 0)
+    if is_number(given)
         && let Ok(one) = given.call_method1("reshape", (1,))
     {
         return Ok(of_array(&one, device)?.reshape(Vec::<i64>::new()));

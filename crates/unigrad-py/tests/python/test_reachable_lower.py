@@ -70,7 +70,7 @@ LEFT_OUT = {
         ),
         **dict.fromkeys("Background Pending in_background Buffer Loan Stream Timestamp tag_or with_tag TagStats".split(), "of what tensors are made of"),
         **dict.fromkeys("Cancelled Patience cancel_by".split(), "Ctrl-C"),
-        **dict.fromkeys("CacheDir Config Debug HalfCopies Kernels MAX_THREADS MemoryPool Power Products Replay Scalars".split(), "`UNIGRAD_..` in the environment"),
+        **dict.fromkeys("CacheDir Config Debug Kernels MAX_THREADS MemoryPool Power Products Replay Scalars".split(), "`UNIGRAD_..` in the environment"),
         **dict.fromkeys("printable tell".split(), "of messages"),
         **dict.fromkeys("By Preference BackendSummary Purpose Recommendation Summary".split(), "names of devices, and the command `unigrad devices`"),
         **dict.fromkeys("Origin OriginGuard".split(), "the interpreter's frames"),

@@ -24,9 +24,7 @@ def _set(x, value, name):
         raise ArgumentError(f"{name}: {value.dtype} is no value for a tensor of {x.dtype}\n help: cast the tensor, or use the method without an underscore")
     # What computed the value is what computed the tensor from now on.
     is_whole = (value.shape, value.dtype, value.device) == (x.shape, x.dtype, x.device)
-    if is_whole and value.requires_grad and grad_enabled() and type(x) is Tensor and not _writes_a_leaf(x):
-        return x._become(value)
-    return x.copy_(value)
+    return x._become(value) if is_whole and value.requires_grad and grad_enabled() and _may_become(x) else x.copy_(value)
 
 
 def _in_place(name):
@@ -150,6 +148,11 @@ def _writes_a_leaf(x):
     return x.is_leaf and x.requires_grad
 
 
+def _may_become(x):
+    """Whether another value's node may become the tensor's: it is no parameter's, and no tensor of a class that writes in its own way."""
+    return type(x) is Tensor and not hasattr(x, "_owner") and not _writes_a_leaf(x)
+
+
 def _augmented(name, operation):
     """An operator such as ``+=``: in place, as PyTorch's and NumPy's are."""
 
@@ -168,7 +171,7 @@ def _augmented(name, operation):
                 raise ArgumentError(f"{sign}: {value.dtype} is no value for {self.dtype}\n help: `x = x + y` makes a new tensor")
             value = value.to(self.dtype)
         # A parameter's value is assigned, which a failed evaluation undoes.
-        return self.copy_(value) if hasattr(self, "_owner") or type(self) is not Tensor or _writes_a_leaf(self) else self._become(value)
+        return self._become(value) if _may_become(self) else self.copy_(value)
 
     in_place.__name__ = in_place.__qualname__ = f"__i{name}__"
     setattr(Tensor, in_place.__name__, in_place)
