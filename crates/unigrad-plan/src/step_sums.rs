@@ -26,7 +26,8 @@ pub(crate) fn rewrite(ir: Ir, outputs: &mut [Id]) -> Ir {
     outputs.iter().for_each(|id| is_output[*id as usize] = true);
     let is_single = singles(&ir, &is_output);
     let is_sum = |id: Id| ir.node(id).op == IrOp::Op(Op::Binary(BinaryOp::Add)) && ir.node(id).dtype.is_float();
-    let inner_sum = |id: Id| is_sum(id) && users[id as usize].len() == 1 && !is_output[id as usize] && is_sum(users[id as usize][0]);
+    // Once: a sum that another one adds to itself would be followed twice, and `n` such doublings `2^n` times.
+    let inner_sum = |id: Id| is_sum(id) && is_single[id as usize] && is_sum(users[id as usize][0]);
     let tops: Vec<Id> = (0..ir.nodes.len() as Id).filter(|id| is_sum(*id) && !inner_sum(*id)).collect();
     let mut terms_of: Vec<(Id, Vec<Id>)> = Vec::new();
     for top in tops {

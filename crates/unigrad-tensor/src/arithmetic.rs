@@ -64,7 +64,64 @@ operands!(
     usize => |x| Operand::Value(Value::Int(clamped(x))),
     bool => |x| Operand::Value(Value::Bool(x)),
     K => |x| Operand::Value(Value::Constant(x.0)),
+    Value => |x| Operand::Value(x),
 );
+
+/// Whether a half type rounds a number that the op computes with. Such an op is computed in `f32`, and its result alone is rounded, as in PyTorch.
+fn is_rounded_first(op: BinaryOp, value: Value, dtype: DType) -> bool {
+    let number = match value {
+        Value::Float(value) | Value::Constant(value) => value,
+        Value::Int(value) => value as f64,
+        Value::Bool(_) => return false,
+    };
+    let of = |dtype: DType| Literal::float(dtype, number).as_f64();
+    computes(op) && is_half(dtype) && !number.is_nan() && of(dtype) != of(DType::F32)
+}
+
+fn is_half(dtype: DType) -> bool {
+    matches!(dtype, DType::F16 | DType::BF16)
+}
+
+/// Whether an op computes with its numbers; the others choose or compare, in the tensor's own dtype.
+fn computes(op: BinaryOp) -> bool {
+    use BinaryOp::*;
+    match op {
+        Add | Sub | Mul | Div | IDiv | Rem | Pow | Atan2 => true,
+        Max | Min | Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor | Shl | Shr => false,
+    }
+}
+
+/// The nearest number that an integer type has.
+fn within(value: i64, dtype: DType) -> i64 {
+    match dtype {
+        // Its greatest number is greater than any of these.
+        DType::U64 => value.max(0),
+        _ => value.clamp(Literal::min_value(dtype).as_i64(), Literal::max_value(dtype).as_i64()),
+    }
+}
+
+/// An op of integers and a number that their dtype does not have, where it can be told without it: a comparison, or the greater or lesser.
+#[track_caller]
+fn beyond(op: BinaryOp, a: &Expr, value: Value, swapped: bool) -> Option<Expr> {
+    use BinaryOp::*;
+    let Value::Int(number) = value else { return None };
+    let nearest = if a.dtype().is_int() { within(number, a.dtype()) } else { number };
+    if nearest == number {
+        return None;
+    }
+    let number_is_greater = number > nearest;
+    let holds = match op {
+        Eq => false,
+        Ne => true,
+        // Of the tensor and the number, in the order of the call.
+        Lt | Le => number_is_greater != swapped,
+        Gt | Ge => number_is_greater == swapped,
+        Max | Min => return Some(a.clone().binary_with(op, value_like(Value::Int(nearest), a.dtype(), a))),
+        // These wrap, as in PyTorch.
+        Add | Sub | Mul | Div | IDiv | Rem | Pow | Atan2 | And | Or | Xor | Shl | Shr => return None,
+    };
+    Some(a.clone().binary_with(if holds { Eq } else { Ne }, a.clone()))
+}
 
 /// Where dtypes or shapes may differ.
 #[inline(never)]
@@ -86,12 +143,22 @@ fn binary_by_rule(op: BinaryOp, a: Expr, b: Result<Expr, Value>, swapped: bool) 
         Add | Sub | Mul | Div | IDiv | Rem | Pow | Atan2 | Shl | Shr => (op, None),
         Max | Min | Eq | Ne | Lt | Le | Gt | Ge | And | Or | Xor => (op, None),
     };
+    if let Err(value) = b
+        && let Some(told) = beyond(op, &a, value, swapped)
+    {
+        return Ok(told);
+    }
+    // A wider float of rank 0 beside halves counts as a number does.
+    let is_wide = |x: &Expr| x.dtype().is_float() && !is_half(x.dtype());
+    let rounds_last = computes(op) && is_half(dtype) && b.as_ref().is_ok_and(|b| is_wide(&a) || is_wide(b));
     let (a, b) = match b {
+        Ok(b) if rounds_last => align_exprs(op.name(), a, b, Some(DType::F32))?,
         Ok(b) => align_exprs(op.name(), a, b, force)?,
         Err(value) => align_value(a, value, force)?,
     };
     let (a, b) = if swapped { (b, a) } else { (a, b) };
-    Ok(a.binary_with(op, b))
+    let result = a.binary_with(op, b);
+    Ok(if rounds_last { result.cast_with(dtype) } else { result })
 }
 
 /// Apart from the methods, which are generic and so are compiled in every program's own crates.
@@ -111,7 +178,14 @@ fn binary(op: BinaryOp, a: Expr, b: Operand, swapped: bool) -> Tensor {
             if !is_float {
                 return Tensor::from_result(binary_by_rule(op, a, Err(value), swapped));
             }
-            value_like(value, a.dtype(), &a)
+            let dtype = a.dtype();
+            if is_rounded_first(op, value, dtype) {
+                let a = a.cast_with(DType::F32);
+                let b = value_like(value, DType::F32, &a);
+                let (a, b) = if swapped { (b, a) } else { (a, b) };
+                return Tensor::from_expr(a.binary_with(op, b).cast_with(dtype));
+            }
+            value_like(value, dtype, &a)
         }
     };
     let (a, b) = if swapped { (b, a) } else { (a, b) };
@@ -462,6 +536,8 @@ impl Tensor {
         }
         let x = x.cast(dtype);
         Tensor::from_expr(match number {
+            // Its derivative is 0 where the rule's, `0 * x^-1`, is not a number.
+            0.0 if float => return with_slope("pow", &Tensor::from_expr(x), Tensor::ones_like, |_, _, dy| dy.zeros_like()),
             1.0 => x.identity(),
             2.0 => x.mul(&x),
             3.0 => x.mul(&x).mul(&x),
@@ -599,7 +675,12 @@ impl Tensor {
             let message = format!("tolerances {rtol} (rtol) and {atol} (atol)");
             return Tensor::fail(ErrorKind::Argument, "isclose", message, "use numbers, 0 or more", &[self, other]);
         }
-        let near = (self - other).abs().le(other.abs() * rtol + atol);
+        let apart = match unsigned(self.dtype()).filter(|_| self.dtype() == other.dtype()) {
+            // As bits, which the difference of any two of them has room for.
+            Some(bits) => self.maximum(other).cast(bits) - self.minimum(other).cast(bits),
+            None => (self - other).abs(),
+        };
+        let near = apart.le(other.float().abs() * rtol + atol);
         let close = near.logical_and(other.isfinite()).logical_or(self.eq(other));
         if equal_nan { close.logical_or(self.isnan().logical_and(other.isnan())) } else { close }
     }
@@ -622,6 +703,18 @@ impl Tensor {
             value => return mask.where_(value, self),
         };
         mask.where_(value, self)
+    }
+}
+
+/// The unsigned type of a signed one's size.
+fn unsigned(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::I8 => Some(DType::U8),
+        DType::I16 => Some(DType::U16),
+        DType::I32 => Some(DType::U32),
+        DType::I64 => Some(DType::U64),
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Some(dtype),
+        DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => None,
     }
 }
 
@@ -703,8 +796,9 @@ macro_rules! operators {
         }
         operators!(@left $trait $method $op f64);
         operators!(@left $trait $method $op i64);
+        operators!(@left $trait $method $op Value);
     )* };
-    // One float and one integer type, or the compiler could not tell the type of `2.0 * &x`.
+    // One float and one integer type, or the compiler could not tell the type of `2.0 * &x`; and a number of any kind.
     (@left $trait:ident $method:ident $op:ident $ty:ty) => {
         impl ops::$trait<&Tensor> for $ty {
             type Output = Tensor;

@@ -12,7 +12,7 @@ use crate::{
     arithmetic::K,
     axes::resolve_axis,
     norm::sum_axis,
-    promotion::{broadcast, promote},
+    promotion::{broadcast, promote, to_float},
     rules,
 };
 use unigrad_graph::{BinaryOp, DType, ErrorKind, Expr, Literal};
@@ -297,11 +297,11 @@ impl Tensor {
             return cast.of(self).cosine_similarity(&cast.of(other), axis, eps);
         }
         // Integers are floats before they are squared, and half types stay wide until the end.
-        let (a, b) = match broadcast("cosine_similarity", &self.float().expr(), &other.float().expr()) {
+        let (a, b) = match broadcast("cosine_similarity", &self.expr(), &other.expr()) {
             Ok((a, b)) => (a, b),
             Err(invalid) => return Tensor::from_expr(invalid),
         };
-        let dtype = promote(&a, &b);
+        let dtype = to_float(promote(&a, &b));
         let (a, b) = (Tensor::from_expr(a.cast(dtype.compute())), Tensor::from_expr(b.cast(dtype.compute())));
         let least = K(eps * eps);
         let lengths = a.square().sum(axis).clamp_min(least).sqrt() * b.square().sum(axis).clamp_min(least).sqrt();

@@ -6,6 +6,7 @@ use crate::{
     Operand, Tensor,
     arithmetic::K,
     autograd::custom,
+    default_dtype::default_dtype,
     promotion::align,
     rules::{ratio, with_slope},
 };
@@ -16,8 +17,9 @@ use unigrad_graph::{DType, ErrorKind, Expr, Literal};
 #[track_caller]
 fn aligned(op: &str, x: &Tensor, other: impl Into<Operand>, real: bool) -> Result<(Tensor, Tensor), Tensor> {
     let other = other.into();
-    // By their kinds first: an integer beside a half type is of that type, not of `f32`.
-    let (a, b) = align(op, &x.expr(), &other, None).map_err(Tensor::from_expr)?;
+    // By their kinds first: an integer beside a half type is of that type, not of `f32`. A number beside integers is a float at once, for they may not have it.
+    let force = (real && matches!(other, Operand::Value(_)) && !x.dtype().is_float()).then(default_dtype);
+    let (a, b) = align(op, &x.expr(), &other, force).map_err(Tensor::from_expr)?;
     let (a, b) = (Tensor::from_expr(a), Tensor::from_expr(b));
     Ok(if real && !a.dtype().is_float() { (a.float(), b.float()) } else { (a, b) })
 }
@@ -176,16 +178,19 @@ impl Tensor {
     #[track_caller]
     fn log_of_sum(&self, op: &'static str, other: Operand, base: f64) -> Tensor {
         let (a, b) = both!(aligned(op, self, other, true));
+        let (dtype, wide) = (a.dtype(), a.dtype().compute());
+        let (a, b) = (a.cast(wide), b.cast(wide));
         // Infinities of one sign are 0 apart.
         let apart = move |x: &[Tensor]| x[0].eq(&x[1]).where_(K(0.0), &x[0] - &x[1]);
         let value = |x: &[Tensor]| {
             let rest = (apart(x).abs() * K(-base)).exp().log1p();
             x[0].maximum(&x[1]) + if base == 1.0 { rest } else { rest * K(1.0 / base) }
         };
-        custom(op, &[&a, &b], value, move |x, _, dy| {
+        let sum = custom(op, &[&a, &b], value, move |x, _, dy| {
             let share = (apart(x) * K(base)).sigmoid();
             vec![Some(dy * &share), Some(dy * (share.neg() + K(1.0)))]
-        })
+        });
+        sum.cast(dtype)
     }
 
     /// `log(x / (1 - x))`, the inverse of [`Tensor::sigmoid`]; NaN outside of 0 to 1. With `eps`, `x` is limited to `eps..=1 - eps` first.
@@ -217,12 +222,15 @@ impl Tensor {
             let angle = zero.where_(K(1.0), x * K(consts::PI));
             zero.where_(K(1.0), angle.sin() / angle)
         };
-        with_slope("sinc", &self.float(), value, |x, _, dy| {
+        let x = self.float();
+        // A half angle would be rounded by more than its sine can bear.
+        let sinc = with_slope("sinc", &x.cast(x.dtype().compute()), value, |x, _, dy| {
             let zero = x.eq(K(0.0));
             let x = zero.where_(K(1.0), x);
             let angle = &x * K(consts::PI);
             zero.where_(K(0.0), dy * (angle.cos() - angle.sin() / &angle) / x)
-        })
+        });
+        sinc.cast(x.dtype())
     }
 
     /// NaN becomes `nan`, infinities become `positive` and `negative`, which are the greatest and least finite numbers of the dtype unless given.

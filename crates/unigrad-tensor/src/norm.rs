@@ -4,6 +4,7 @@ use crate::{
     Dims, Tensor,
     arithmetic::K,
     axes::{resolve_axis, scalar_as_vector},
+    promotion::{promote, to_float},
     selection::first_invalid,
 };
 use unigrad_graph::{DType, ErrorKind, Expr, Shape};
@@ -169,9 +170,10 @@ impl Tensor {
         if let Some(cast) = crate::autocast::entered("pairwise_distance") {
             return cast.of(self).pairwise_distance(&cast.of(other), p, eps);
         }
-        let difference = self.float() - other.float();
-        let dtype = difference.dtype();
-        (difference.cast(dtype.compute()) + eps).norm(p, -1_isize).cast(dtype)
+        // Integers are floats before they are subtracted, and beside halves they are halves.
+        let dtype = to_float(promote(&self.expr(), &other.expr()));
+        let wide = |x: &Tensor| x.cast(dtype.compute());
+        (wide(self) - wide(other) + eps).norm(p, -1_isize).cast(dtype)
     }
 
     #[track_caller]

@@ -8,7 +8,9 @@
 //!
 //! **Rust numbers** are weaker still: a float leaves float tensors as they are, and makes integers and bools `f32`
 //! (or what [`set_default_dtype`](crate::set_default_dtype) has set, here and below); an integer leaves
-//! integers and floats as they are, and makes bools `i64`; a `bool` changes nothing.
+//! integers and floats as they are, and makes bools `i64`; a `bool` changes nothing. Arithmetic of `f16` or `bf16` with a number that it would
+//! round, or with a wider float of rank 0, is done in `f32`, and its result is rounded. Beside integers that do not have the number, comparisons
+//! compare with the number itself, `maximum`, `minimum` and `clamp` with the nearest that they have, and arithmetic wraps.
 //!
 //! | op | rule |
 //! |---|---|

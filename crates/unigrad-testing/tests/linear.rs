@@ -121,6 +121,18 @@ const FORMS: &[Form] = &[
         let loss = ends.iter().skip(1).fold(ends[0].clone(), |sum, end| sum + end);
         Graph { loss, leaves, others: ends }
     }),
+    ("doublings", |n, s| {
+        let x = s.parameter();
+        Graph::of((0..n).fold(x.clone(), |y, _| &y + &y), vec![x])
+    }),
+    ("sums of all before", |n, s| {
+        let x = s.parameter();
+        let mut last = vec![x.clone(); 8];
+        for i in 0..n / 7 {
+            last[i % 8] = last.iter().skip(1).fold(last[0].clone(), |sum, term| sum + term);
+        }
+        Graph::of(last[0].clone(), vec![x])
+    }),
     ("network", |n, s| network(n, s, &[2, 16, 16, 1])),
     ("wide network", |n, s| network(n, s, &[3, 64, 64, 1])),
 ];
@@ -241,6 +253,60 @@ fn a_million_pending_ops_are_read() {
         let million = worked() - begin;
         println!("a million pending ops: {million:.2} s");
         assert!(million < READ, "a million pending ops take {million} s");
+    });
+}
+
+/// What takes one value several times, again and again: what follows each use would follow `2^n` of them.
+type Doubling = (&'static str, fn(&Tensor) -> Tensor);
+
+const DOUBLINGS: &[Doubling] = &[
+    ("x + x", |x| x + x),
+    ("x * x", |x| x * x),
+    ("x - x", |x| x - x),
+    ("max(x, x)", |x| x.maximum(x)),
+    ("(x + 1) + (x + 1)", |x| (x + 1.0) + (x + 1.0)),
+    ("(x + 1) * (x - 1)", |x| (x + 1.0) * (x - 1.0)),
+    ("x + x as another shape", |x| x + x.reshape([4, 250]).reshape([1000])),
+    ("x + x backwards", |x| x + x.flip([0])),
+    ("x + a part of x", |x| x + x.narrow(0, 0, 500).pad(&[(0, 500)])),
+    ("where(x > 0, x, -x)", |x| x.gt(0.0).where_(x, -x)),
+    ("halves of x, changed", |x| Tensor::concat(&[&x.narrow(0, 500, 500), &x.narrow(0, 0, 500)], 0)),
+    ("x - mean(x)", |x| x - x.mean(())),
+    ("x as bf16, and x", |x| x + x.cast(DType::BF16).cast(DType::F32)),
+];
+
+#[test]
+fn what_is_used_several_times_is_followed_once() {
+    small(|| {
+        unigrad_testing::devices();
+        let device = Device::open("cpu").unwrap();
+        let mut failures = Vec::new();
+        for (name, f) in DOUBLINGS {
+            for gradient in [false, true] {
+                let seconds = |n: usize| {
+                    let x = Tensor::full([1000], 0.5, DType::F32, &device).realize().unwrap().requires_grad();
+                    let y = (0..n).fold(x.clone(), |x, _| f(&x));
+                    let wanted = if gradient { grad(&y.sum(()), &[&x]).unwrap() } else { vec![y] };
+                    let exprs: Vec<_> = wanted.iter().map(Tensor::expr).collect();
+                    let begin = worked();
+                    drop(eval::plan_of(&exprs).unwrap());
+                    worked() - begin
+                };
+                // Doublings that are followed twice take 16 times as long for 4 more.
+                let (few, more) = (seconds(12), seconds(24));
+                println!("{name}{}: {:.2} ms for 12, {:.2} for 24", if gradient { ", gradient" } else { "" }, 1e3 * few, 1e3 * more);
+                if more > 20.0 * few + 0.02 {
+                    failures.push(format!("{name}, gradient {gradient}: {few} s for 12, {more} s for 24"));
+                    continue;
+                }
+                let many = seconds(400);
+                println!("    {:.2} ms for 400", 1e3 * many);
+                if many > 1.0 {
+                    failures.push(format!("{name}, gradient {gradient}: {many} s for 400"));
+                }
+            }
+        }
+        assert!(failures.is_empty(), "{failures:#?}");
     });
 }
 

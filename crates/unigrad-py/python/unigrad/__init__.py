@@ -196,7 +196,9 @@ def _number_first(name: str, operator: Callable[[Any, Any], Tensor] | None) -> C
         if isinstance(input, (_builtins.int, _builtins.float)) and isinstance(other, Tensor):
             if operator is not None and not args and not kwargs:
                 return operator(input, other)
-            dtype = other.dtype if other.is_floating_point() or isinstance(input, _builtins.int) else get_default_dtype()
+            # Functions of real numbers have no operator: what is beside integers is a float, for they may not have its number.
+            stays = operator is not None and isinstance(input, _builtins.int)
+            dtype = other.dtype if other.is_floating_point() or stays else get_default_dtype()
             input = full((), input, dtype=dtype, device=other.device)
         # Without `other` the method says what it misses, or has it by another name: `pow(x, exponent=2)`.
         return method(input, *(() if other is None else (other,)), *args, **kwargs)

@@ -10,6 +10,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyTuple},
 };
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Shl, Shr, Sub};
 use unigrad::tensor::{DType, Operand, Tensor, Value, default_dtype};
 
 /// An operator with the tensor on the left.
@@ -47,7 +48,28 @@ fn common(x: &Tensor, other: &Tensor) -> Option<DType> {
     (both(|dtype| dtype.is_int()) || both(|dtype| dtype.is_float()) && is_of_standard(wide)).then(|| a.promote(b))
 }
 
-/// An operator with the tensor on the right: what stands on the left becomes a tensor of rank 0, whose dtype counts as little as a number's.
+/// An operator with the tensor on the right, by `with` where a number stands on the left.
+fn right_of(
+    x: &PyTensor,
+    py: Python<'_>,
+    other: &Bound<'_, PyAny>,
+    op: impl FnOnce(Tensor, &Tensor) -> Tensor,
+    with: impl FnOnce(Value, &Tensor) -> Tensor,
+) -> PyResult<Py<PyAny>> {
+    match Other::of(other)? {
+        None => Ok(py.NotImplemented()),
+        Some(other) => {
+            let x = x.tensor();
+            match other.beside(py, x)? {
+                Operand::Tensor(tensor) => made(py, || op(tensor, x)),
+                Operand::Value(value) => made(py, || with(value, x)),
+            }?
+            .into_py_any(py)
+        }
+    }
+}
+
+/// As [`right_of`], where a number becomes a tensor of rank 0, whose dtype counts as little as a number's.
 fn right(x: &PyTensor, py: Python<'_>, other: &Bound<'_, PyAny>, op: impl FnOnce(Tensor, &Tensor) -> Tensor) -> PyResult<Py<PyAny>> {
     match Other::of(other)? {
         None => Ok(py.NotImplemented()),
@@ -75,7 +97,7 @@ fn weak(py: Python<'_>, value: Value, beside: &Tensor) -> PyResult<Tensor> {
 }
 
 macro_rules! arithmetic {
-    ($($name:ident $reflected:ident $op:ident),* $(,)?) => {
+    ($($name:ident $reflected:ident $op:ident $with:path),* $(,)?) => {
         #[pymethods]
         impl PyTensor { $(
             fn $name(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -83,21 +105,21 @@ macro_rules! arithmetic {
             }
 
             fn $reflected(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-                right(self, py, other, |other, x| other.$op(x))
+                right_of(self, py, other, |other, x| other.$op(x), |value, x| $with(value, x))
             }
         )* }
     };
 }
 arithmetic!(
-    __add__ __radd__ add,
-    __sub__ __rsub__ sub,
-    __mul__ __rmul__ mul,
-    __truediv__ __rtruediv__ div,
-    __and__ __rand__ bitwise_and,
-    __or__ __ror__ bitwise_or,
-    __xor__ __rxor__ bitwise_xor,
-    __lshift__ __rlshift__ shl,
-    __rshift__ __rrshift__ shr,
+    __add__ __radd__ add Add::add,
+    __sub__ __rsub__ sub Sub::sub,
+    __mul__ __rmul__ mul Mul::mul,
+    __truediv__ __rtruediv__ div Div::div,
+    __and__ __rand__ bitwise_and BitAnd::bitand,
+    __or__ __ror__ bitwise_or BitOr::bitor,
+    __xor__ __rxor__ bitwise_xor BitXor::bitxor,
+    __lshift__ __rlshift__ shl Shl::shl,
+    __rshift__ __rrshift__ shr Shr::shr,
 );
 
 /// `//`: as the method, but that of an infinity is infinite, as the array API has it. Where gradients flow it is the method.

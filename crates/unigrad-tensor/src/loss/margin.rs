@@ -4,7 +4,7 @@
 //! runs.
 
 use super::{Reduction, alike};
-use crate::{Tensor, arithmetic::K, selection::first_invalid};
+use crate::{Tensor, arithmetic::K, promotion::to_float, selection::first_invalid};
 use unigrad_graph::{DType, ErrorKind};
 
 /// Settings of [`Tensor::triplet_margin_loss`]; the defaults are PyTorch's.
@@ -31,9 +31,9 @@ impl Default for TripletOptions {
 /// All in the dtype that losses are computed in, and the one that they have then.
 #[track_caller]
 pub(super) fn wide<const N: usize>(tensors: [&Tensor; N]) -> ([Tensor; N], DType) {
-    let floats = tensors.map(Tensor::float);
-    let dtype = floats.iter().skip(1).fold(floats[0].dtype(), |dtype, tensor| dtype.promote(tensor.dtype()));
-    (floats.map(|tensor| tensor.cast(dtype.compute())), dtype)
+    // Integers count as such: of labels beside halves the loss is a half.
+    let dtype = to_float(tensors.iter().skip(1).fold(tensors[0].dtype(), |dtype, tensor| dtype.promote(tensor.dtype())));
+    (tensors.map(|tensor| tensor.cast(dtype.compute())), dtype)
 }
 
 impl Tensor {

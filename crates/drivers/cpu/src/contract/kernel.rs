@@ -139,6 +139,8 @@ impl<T> Kernels<T> {
 
 /// Registers of columns in a full tile.
 const FULL: usize = 2;
+/// Steps of `k` from which on a tile asks for its part of `c` before it begins.
+const ASK_STEPS: usize = 64;
 
 /// Registers of columns in the widest tile of `rows` rows, where a full one has `mr`: no more sums than a full tile has, and beside them as many registers
 /// of `b` as there are columns, in place of the full tile's `FULL`, and one of `a`. A single row needs none for `b`.
@@ -171,8 +173,16 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t:
         let last = t.cols - (NV - 1) * V::LANES;
         let (mut a, mut b, mut ahead) = (t.a, t.b, t.ahead.from);
         let mut acc = [[V::load_span(a, 0, 0); NV]; MR];
+        if t.kc >= ASK_STEPS {
+            // Rows of `c` are far apart, and few of them fit one set of the first-level cache: what waits for them is the whole tile.
+            for i in 0..MR {
+                for j in 0..NV {
+                    ask_for::<true>(t.c.wrapping_add(i * t.ldc + j * V::LANES).cast());
+                }
+            }
+        }
         for _ in 0..t.kc {
-            ask_for(ahead);
+            ask_for::<false>(ahead);
             ahead = ahead.wrapping_add(t.ahead.step);
             let mut row = [acc[0][0]; NV];
             for (j, x) in row.iter_mut().enumerate() {
@@ -371,21 +381,21 @@ macro_rules! dispatch {
                     let cols = at_most($t.cols - col, WIDEST * L);
                     let piece = &TileArgs { b: $t.b.wrapping_add(col), c: $t.c.wrapping_add(col), cols, ..*$t };
                     match (cols.div_ceil(L), cols % L != 0) {
-                        (1, false) => $one::<$v, $r, 1, MASKED>(piece),
+                        (1, false) => $one::<$v, $r, 1, { MASKED && 1 < WIDEST }>(piece),
                         (1, true) => $one::<$v, $r, 1, true>(piece),
-                        (2, false) => $one::<$v, $r, { at_most(2, WIDEST) }, MASKED>(piece),
+                        (2, false) => $one::<$v, $r, { at_most(2, WIDEST) }, { MASKED && 2 < WIDEST }>(piece),
                         (2, true) => $one::<$v, $r, { at_most(2, WIDEST) }, true>(piece),
-                        (3, false) => $one::<$v, $r, { at_most(3, WIDEST) }, MASKED>(piece),
+                        (3, false) => $one::<$v, $r, { at_most(3, WIDEST) }, { MASKED && 3 < WIDEST }>(piece),
                         (3, true) => $one::<$v, $r, { at_most(3, WIDEST) }, true>(piece),
-                        (4, false) => $one::<$v, $r, { at_most(4, WIDEST) }, MASKED>(piece),
+                        (4, false) => $one::<$v, $r, { at_most(4, WIDEST) }, { MASKED && 4 < WIDEST }>(piece),
                         (4, true) => $one::<$v, $r, { at_most(4, WIDEST) }, true>(piece),
-                        (5, false) => $one::<$v, $r, { at_most(5, WIDEST) }, MASKED>(piece),
+                        (5, false) => $one::<$v, $r, { at_most(5, WIDEST) }, { MASKED && 5 < WIDEST }>(piece),
                         (5, true) => $one::<$v, $r, { at_most(5, WIDEST) }, true>(piece),
-                        (6, false) => $one::<$v, $r, { at_most(6, WIDEST) }, MASKED>(piece),
+                        (6, false) => $one::<$v, $r, { at_most(6, WIDEST) }, { MASKED && 6 < WIDEST }>(piece),
                         (6, true) => $one::<$v, $r, { at_most(6, WIDEST) }, true>(piece),
-                        (7, false) => $one::<$v, $r, { at_most(7, WIDEST) }, MASKED>(piece),
+                        (7, false) => $one::<$v, $r, { at_most(7, WIDEST) }, { MASKED && 7 < WIDEST }>(piece),
                         (7, true) => $one::<$v, $r, { at_most(7, WIDEST) }, true>(piece),
-                        (_, false) => $one::<$v, $r, WIDEST, MASKED>(piece),
+                        (_, false) => $one::<$v, $r, WIDEST, false>(piece),
                         (_, true) => $one::<$v, $r, WIDEST, true>(piece),
                     }
                 }
@@ -401,7 +411,7 @@ macro_rules! tier {
         mod $tier {
             use super::*;
 
-            /// Where masked loads cost nothing, full and partial tiles share their code.
+            /// Where masked loads cost little, full and partial tiles share their code, but for the widest ones: a masked load takes the place of a multiply-add.
             const MASKED: bool = $masked;
 
             #[$attr]

@@ -96,19 +96,27 @@ fn has_tiles() -> bool {
     return false;
 }
 
-/// Asks for the line of memory at `at`, which need not exist, into the second-level cache.
+/// Asks for the line of memory at `at`, which need not exist, into the second-level cache; `NEAR` says into the first-level one.
 #[inline(always)]
-pub(crate) fn ask_for(at: *const u8) {
+pub(crate) fn ask_for<const NEAR: bool>(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: asking reads nothing, and an address that does not exist is ignored.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T1>(at.cast());
+        use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+        if NEAR {
+            _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        } else {
+            _mm_prefetch::<_MM_HINT_T1>(at.cast());
+        }
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: as above.
     unsafe {
-        std::arch::asm!("prfm pldl2keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+        if NEAR {
+            std::arch::asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+        } else {
+            std::arch::asm!("prfm pldl2keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+        }
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = at;

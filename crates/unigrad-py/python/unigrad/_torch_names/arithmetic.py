@@ -2,7 +2,7 @@
 
 from .. import _check
 from .._errors import ArgumentError, ShapeError
-from .._unigrad import Tensor, concat, ones
+from .._unigrad import Tensor, bfloat16, concat, float16, float32, float64, int64, ones
 from ._method import _NATIVE, _method, _method_named
 
 
@@ -112,8 +112,19 @@ def tensordot(self, other, dims=2, other_axes=None, *, dim=None):
 @_method
 def ldexp(self, other):
     """``x * 2**other``."""
-    # By the method, for which a tensor without axes weighs less, as PyTorch has it.
-    y = _check.tensor("self", self).mul(2.0 ** _check.tensor("other", other))
+    if not _check.tensor("other", other).is_floating_point():
+        # In three steps: a power of two may be beyond the numbers whose product with it is none.
+        least, most = (-2100, 2100) if self.dtype == float64 else (-300, 300)
+        whole = other.to(int64).clamp(least, most)
+        third = whole.floor_divide(3)
+        parts = [third, third, whole - third * 2]
+        parts = [part.to(float64) for part in parts] if self.dtype == float64 else parts
+    else:
+        parts = [other]
+    y = _check.tensor("self", self)
+    for part in parts:
+        # By the method, for which a tensor without axes weighs less, as PyTorch has it.
+        y = y.mul(2.0**part)
     # The powers of 16-bit floats' partners are float32, so that those in between do not overflow.
     return y.to(self.dtype) if self.is_floating_point() and not other.is_floating_point() else y
 
@@ -144,8 +155,10 @@ def renorm(self, p, dim, maxnorm):
     others = [axis for axis in range(self.ndim) if axis != dim]
     if not others:
         raise ArgumentError(f"renorm: two axes and more are wanted, not {self.ndim}")
-    lengths = self.norm(p, others, keepdim=True)
-    return (lengths > limit).where_(self * (limit / (lengths + 1e-7)), self)
+    # Norms of halves may be beyond them.
+    wide = self.to(float32) if self.dtype in (float16, bfloat16) else self
+    lengths = wide.norm(p, others, keepdim=True)
+    return (lengths > limit).where_((wide * (limit / (lengths + 1e-7))).to(self.dtype), self)
 
 
 @_method

@@ -98,6 +98,8 @@ def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=N
     >>> unigrad.normal(0.0, 1.0, (2, 3)).shape
     (2, 3)
     """
+    if not isinstance(std, Tensor):
+        std = _check.number("std", std, least=0)
     if size is None:
         like = mean if isinstance(mean, Tensor) else std
         if not isinstance(like, Tensor):

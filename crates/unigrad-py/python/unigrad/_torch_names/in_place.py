@@ -43,6 +43,10 @@ def fill_(self, value):
     """One value everywhere, for all holders of this tensor."""
     if not isinstance(value, Tensor):
         value = full((), _check.element("value", value), dtype=self.dtype, device=self.device)
+    if self.requires_grad and not self.is_leaf and grad_enabled() and not value.requires_grad:
+        # What it was computed from keeps a gradient, of zeros.
+        self[...] = value
+        return self
     return self.copy_(value)
 
 
