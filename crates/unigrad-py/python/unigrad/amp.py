@@ -19,7 +19,7 @@ __all__ = ["Fp8Recipe", "GradScaler", "autocast"]
 
 
 class autocast:  # noqa: N801
-    """Inside, ops that half types suit are computed in ``dtype``, the rest as it is: ``with autocast(): ..``, or a decorator.
+    """Inside, products are computed in ``dtype``, what loses digits or range in halves in ``float32``, the rest as it is; a context or a decorator.
 
     >>> import unigrad as ug
     >>> with ug.autocast():

@@ -17,7 +17,7 @@ from unigrad.optim.optimizer import Optimizer as _Optimizer
 from unigrad import Fp8Recipe as Fp8Recipe
 
 class autocast:
-    """Inside, ops that half types suit are computed in ``dtype``, the rest as it is: ``with autocast(): ..``, or a decorator.
+    """Inside, products are computed in ``dtype``, what loses digits or range in halves in ``float32``, the rest as it is; a context or a decorator.
 
     >>> import unigrad as ug
     >>> with ug.autocast():
