@@ -93,11 +93,11 @@ fn computes(op: BinaryOp) -> bool {
 
 /// The nearest number that an integer type has.
 fn within(value: i64, dtype: DType) -> i64 {
-    match dtype {
+    if dtype == DType::U64 {
         // Its greatest number is greater than any of these.
-        DType::U64 => value.max(0),
-        _ => value.clamp(Literal::min_value(dtype).as_i64(), Literal::max_value(dtype).as_i64()),
+        return value.max(0);
     }
+    value.clamp(Literal::min_value(dtype).as_i64(), Literal::max_value(dtype).as_i64())
 }
 
 /// An op of integers and a number that their dtype does not have, where it can be told without it: a comparison, or the greater or lesser.

@@ -262,7 +262,7 @@ type Doubling = (&'static str, fn(&Tensor) -> Tensor);
 const DOUBLINGS: &[Doubling] = &[
     ("x + x", |x| x + x),
     ("x * x", |x| x * x),
-    ("x - x", |x| x - x),
+    ("x - x / 2", |x| x - x * 0.5),
     ("max(x, x)", |x| x.maximum(x)),
     ("(x + 1) + (x + 1)", |x| (x + 1.0) + (x + 1.0)),
     ("(x + 1) * (x - 1)", |x| (x + 1.0) * (x - 1.0)),
