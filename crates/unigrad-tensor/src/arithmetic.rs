@@ -149,7 +149,7 @@ fn binary_by_rule(op: BinaryOp, a: Expr, b: Result<Expr, Value>, swapped: bool) 
         return Ok(told);
     }
     // A wider float of rank 0 beside halves counts as a number does.
-    let is_wide = |x: &Expr| x.dtype().is_float() && !is_half(x.dtype());
+    let is_wide = |x: &Expr| matches!(x.dtype(), DType::F32 | DType::F64);
     let rounds_last = computes(op) && is_half(dtype) && b.as_ref().is_ok_and(|b| is_wide(&a) || is_wide(b));
     let (a, b) = match b {
         Ok(b) if rounds_last => align_exprs(op.name(), a, b, Some(DType::F32))?,

@@ -52,6 +52,19 @@ fn halves_are_rounded_after_an_op_with_a_number() {
 }
 
 #[test]
+fn an_8_bit_float_of_rank_0_meets_no_half() {
+    let device = Device::open("cpu").unwrap();
+    let one = Tensor::scalar(1.0, DType::F32, &device);
+    for dtype in HALVES {
+        let x = on(dtype, &[1.0, 2.0], &device);
+        for small in [DType::F8E4M3, DType::F8E5M2] {
+            let mixed = &x * one.cast(small);
+            assert!(mixed.to_bytes().unwrap_err().to_string().contains("no common dtype"));
+        }
+    }
+}
+
+#[test]
 fn integers_beside_numbers_that_they_do_not_have() {
     for device in unigrad_testing::devices() {
         for dtype in INTS {

@@ -174,7 +174,7 @@ unsafe fn tile<V: Vector, const MR: usize, const NV: usize, const TAIL: bool>(t:
         let (mut a, mut b, mut ahead) = (t.a, t.b, t.ahead.from);
         let mut acc = [[V::load_span(a, 0, 0); NV]; MR];
         if t.kc >= ASK_STEPS {
-            // Rows of `c` are far apart, and few of them fit one set of the first-level cache: what waits for them is the whole tile.
+            // The sums are added to it, or written there, all at once: it should be near by then.
             for i in 0..MR {
                 for j in 0..NV {
                     ask_for::<true>(t.c.wrapping_add(i * t.ldc + j * V::LANES).cast());
