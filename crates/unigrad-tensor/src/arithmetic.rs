@@ -706,16 +706,15 @@ impl Tensor {
     }
 }
 
-/// The unsigned type of a signed one's size.
+/// The unsigned integer of an integer's size.
 fn unsigned(dtype: DType) -> Option<DType> {
-    match dtype {
-        DType::I8 => Some(DType::U8),
-        DType::I16 => Some(DType::U16),
-        DType::I32 => Some(DType::U32),
-        DType::I64 => Some(DType::U64),
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 => Some(dtype),
-        DType::Bool | DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E4M3 | DType::F8E5M2 => None,
-    }
+    let by_size = match dtype.size() {
+        1 => DType::U8,
+        2 => DType::U16,
+        4 => DType::U32,
+        _ => DType::U64,
+    };
+    dtype.is_int().then_some(by_size)
 }
 
 /// `alpha * (e^x - 1)` where `x` is 0 or less, `x` elsewhere; its second derivative at 0 is 0.
