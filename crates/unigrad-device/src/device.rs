@@ -322,6 +322,11 @@ impl Device {
         self.0.open.joins()
     }
 
+    /// Whether sums down columns are better made with rows; see [`OpenDevice::crosses`].
+    pub fn crosses(self) -> bool {
+        self.0.open.crosses()
+    }
+
     /// Where convolutions have their channels in memory: as the setting says, or as suits the device ([`OpenDevice::channels`]).
     pub fn channels(self) -> unigrad_kernel::Channels {
         crate::Config::current_or_default().channels.unwrap_or_else(|| self.0.open.channels())

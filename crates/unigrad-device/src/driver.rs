@@ -217,6 +217,10 @@ pub trait OpenDevice: Abilities + Send + Sync {
     fn joins(&self) -> bool {
         false
     }
+    /// Whether sums down the columns of what rows are made of are better made with the rows ([`unigrad_kernel::Crossed`]): where both wait for memory.
+    fn crosses(&self) -> bool {
+        false
+    }
     /// Where convolutions have their channels in memory.
     fn channels(&self) -> Channels {
         Channels::First

@@ -408,6 +408,10 @@ impl OpenDevice for FaultyDevice {
         self.inner.joins()
     }
 
+    fn crosses(&self) -> bool {
+        self.inner.crosses()
+    }
+
     fn channels(&self) -> Channels {
         self.inner.channels()
     }

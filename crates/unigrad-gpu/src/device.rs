@@ -325,6 +325,7 @@ impl<B: Backend> GpuDevice<B> {
             Kernel::Grouped(grouped) => grouped.region.name.clone(),
             Kernel::Custom(custom) => custom.program.name.clone(),
             Kernel::Joined(_)
+            | Kernel::Crossed(_)
             | Kernel::Contract(_)
             | Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
@@ -367,6 +368,7 @@ impl<B: Backend> GpuDevice<B> {
             Kernel::Region(region) => region.n_parallel == region.axes.len(),
             Kernel::Grouped(grouped) => grouped.region.n_parallel == grouped.region.axes.len(),
             Kernel::Joined(_)
+            | Kernel::Crossed(_)
             | Kernel::Contract(_)
             | Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
@@ -682,6 +684,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     }
 
     fn joins(&self) -> bool {
+        true
+    }
+
+    fn crosses(&self) -> bool {
         true
     }
 

@@ -42,6 +42,30 @@ impl Kernel {
                 }
                 flows
             }
+            Kernel::Crossed(crossed) => {
+                let mut flows: Vec<Flow> = Vec::new();
+                for (region, places, _) in crossed.parts() {
+                    let of_part = of_region(region, 0, &[]).into_iter().map(|flow| {
+                        let (mut reads, mut checks) = (Vec::new(), flow.checks);
+                        for place in flow.reads.iter().map(|read| places[*read]) {
+                            // What the rows have written by then is made of what they read, and of nothing that was there before.
+                            match flows.iter().find(|below| below.write == place) {
+                                Some(below) => {
+                                    reads.extend_from_slice(&below.reads);
+                                    checks |= below.checks;
+                                }
+                                None => reads.push(place),
+                            }
+                        }
+                        reads.sort_unstable();
+                        reads.dedup();
+                        Flow { write: places[flow.write], reads, checks }
+                    });
+                    let of_part: Vec<Flow> = of_part.collect();
+                    flows.extend(of_part);
+                }
+                flows
+            }
             Kernel::Contract(contract) => match &contract.epilogue {
                 Some(region) => {
                     let mut acc = vec![0, 1];

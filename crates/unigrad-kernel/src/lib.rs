@@ -12,6 +12,7 @@
 mod attention;
 mod channels;
 mod contract;
+mod crossed;
 mod custom;
 mod flow;
 mod indexed;
@@ -27,6 +28,7 @@ mod text;
 pub use attention::{Attention, AttentionGrad, Layout4, Pages};
 pub use channels::Channels;
 pub use contract::{BatchDim, Contract, KDim, MDim, NDim, merge_dims};
+pub use crossed::{ColumnSum, Columns, Crossed, OneWalk};
 pub use custom::Custom;
 pub use flow::{Flow, check_bit};
 pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
@@ -64,6 +66,7 @@ pub enum Kernel {
     Region(Region),
     Grouped(Grouped),
     Joined(Joined),
+    Crossed(Crossed),
     Contract(Contract),
     Attention(Attention),
     AttentionGrad(AttentionGrad),
@@ -82,6 +85,7 @@ impl Kernel {
             Kernel::Region(k) => k.args.clone(),
             Kernel::Grouped(k) => k.args(),
             Kernel::Joined(k) => k.args(),
+            Kernel::Crossed(k) => k.args(),
             Kernel::Contract(k) => k.args(),
             Kernel::Attention(k) => k.args(),
             Kernel::AttentionGrad(k) => k.args(),
@@ -100,6 +104,7 @@ impl Kernel {
             Kernel::Region(k) => k.args.len(),
             Kernel::Grouped(k) => k.region.args.len() * k.lens.len(),
             Kernel::Joined(k) => k.parts.iter().map(Kernel::n_args).sum(),
+            Kernel::Crossed(k) => k.n_args(),
             Kernel::Contract(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => {
                 self.args().len()
             }
@@ -113,6 +118,7 @@ impl Kernel {
             Kernel::Region(k) => k.scalars.clone(),
             Kernel::Grouped(k) => k.scalars(),
             Kernel::Joined(k) => k.scalars(),
+            Kernel::Crossed(k) => k.scalars(),
             Kernel::Contract(k) => k.epilogue.as_ref().map_or_else(Vec::new, |e| e.scalars.clone()),
             Kernel::Attention(k) => k.scalars(),
             Kernel::AttentionGrad(k) => k.forward.scalars(),
@@ -128,6 +134,7 @@ impl Kernel {
             Kernel::Region(_) => "row",
             Kernel::Grouped(_) => "grouped",
             Kernel::Joined(_) => "joined",
+            Kernel::Crossed(_) => "crossed",
             Kernel::Contract(_) => "contract",
             Kernel::Attention(_) => "attention",
             Kernel::AttentionGrad(_) => "attention.grad",
@@ -149,6 +156,7 @@ impl Kernel {
             Kernel::AttentionGrad(k) => 2.5 * k.forward.flops(),
             Kernel::Region(_)
             | Kernel::Grouped(_)
+            | Kernel::Crossed(_)
             | Kernel::Scan(_)
             | Kernel::Scatter(_)
             | Kernel::ArgSort(_)

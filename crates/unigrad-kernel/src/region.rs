@@ -297,6 +297,27 @@ impl InstOp {
         }
     }
 
+    /// Replaces every value an instruction uses.
+    pub fn map_values(&mut self, f: impl Fn(Value) -> Value) {
+        let index = |index: &mut Index| index.dynamic.iter_mut().for_each(|(value, _)| *value = f(*value));
+        match self {
+            InstOp::Const(_) | InstOp::Scalar(_) | InstOp::AxisIndex(_) | InstOp::Acc => {}
+            InstOp::Load { index: at, mask, .. } => {
+                index(at);
+                mask.iter_mut().for_each(|mask| *mask = f(*mask));
+            }
+            InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) | InstOp::Reduce(_, a) | InstOp::ArgReduce(_, a) => *a = f(*a),
+            InstOp::Bounded { index, .. } => *index = f(*index),
+            InstOp::Binary(_, a, b) => (*a, *b) = (f(*a), f(*b)),
+            InstOp::Where(a, b, c) => (*a, *b, *c) = (f(*a), f(*b), f(*c)),
+            InstOp::Philox { seed, offset, index, .. } => (*seed, *offset, *index) = (f(*seed), f(*offset), f(*index)),
+            InstOp::Store { index: at, value, .. } => {
+                index(at);
+                *value = f(*value);
+            }
+        }
+    }
+
     /// Calls `f` with every value the instruction uses.
     pub fn visit_values(&self, mut f: impl FnMut(Value)) {
         match self {

@@ -7,7 +7,7 @@
 use crate::memory::BufferPlace;
 use crate::plan::PlannedLaunch;
 use rustc_hash::FxHashMap;
-use unigrad_kernel::{Kernel, Region};
+use unigrad_kernel::{Crossed, Kernel, Region};
 
 /// Joins the arguments of a launch that are one memory. `heirs`: by input, the output that takes its memory.
 pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
@@ -34,6 +34,7 @@ fn united(kernel: &mut Kernel, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(Bu
             }
             return kept;
         }
+        Kernel::Crossed(crossed) => return united_crossed(crossed, &args),
         Kernel::Contract(contract) => match &mut contract.epilogue {
             Some(region) => (&mut **region, 2, 1),
             None => return args,
@@ -44,7 +45,29 @@ fn united(kernel: &mut Kernel, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(Bu
     };
     let n = region.args.len();
     let at = |instance: usize, arg: usize| args[first + instance * n + arg].1;
-    let same = |read: usize, write: usize| (0..instances).all(|instance| at(instance, read) == at(instance, write));
+    let United { kept, .. } = united_region(region, |read, write| (0..instances).all(|i| at(i, read) == at(i, write)));
+    if kept.len() == n {
+        return args;
+    }
+    let mut united = args[..first].to_vec();
+    for instance in 0..instances {
+        united.extend(kept.iter().map(|arg| args[first + instance * n + arg]));
+    }
+    united.extend(&args[first + instances * n..]);
+    united
+}
+
+/// What has become of a region's arguments.
+struct United {
+    /// Those that are left, in order.
+    kept: Vec<usize>,
+    /// For every one there was: the one that it is now.
+    now: Vec<u32>,
+}
+
+/// Joins arguments of a region: one that is read with the one that is written in the `same` memory.
+fn united_region(region: &mut Region, same: impl Fn(usize, usize) -> bool) -> United {
+    let n = region.args.len();
     // For every argument: the one it becomes.
     let mut target: Vec<usize> = (0..n).collect();
     for read in 0..n {
@@ -57,19 +80,30 @@ fn united(kernel: &mut Kernel, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(Bu
         }
     }
     let kept: Vec<usize> = (0..n).filter(|arg| target[*arg] == *arg).collect();
-    if kept.len() == n {
-        return args;
-    }
     let mut position = vec![0u32; n];
     kept.iter().enumerate().for_each(|(new, old)| position[*old] = new as u32);
-    rename(region, |arg| position[target[arg as usize]]);
-    region.args = kept.iter().map(|arg| region.args[*arg]).collect();
-    let mut united = args[..first].to_vec();
-    for instance in 0..instances {
-        united.extend(kept.iter().map(|arg| args[first + instance * n + arg]));
+    let now: Vec<u32> = target.into_iter().map(|target| position[target]).collect();
+    if kept.len() < n {
+        rename(region, |arg| now[arg as usize]);
+        region.args = kept.iter().map(|arg| region.args[*arg]).collect();
     }
-    united.extend(&args[first + instances * n..]);
-    united
+    United { kept, now }
+}
+
+/// As [`united`], each part by itself: what the rows read and a part of the columns overwrites stays an argument of the rows.
+fn united_crossed(crossed: &mut Crossed, args: &[(BufferPlace, BufferPlace)]) -> Vec<(BufferPlace, BufferPlace)> {
+    let n_rows = crossed.rows.args.len();
+    let rows = united_region(&mut crossed.rows, |read, write| args[read].1 == args[write].1);
+    let mut all: Vec<(BufferPlace, BufferPlace)> = rows.kept.iter().map(|arg| args[*arg]).collect();
+    let mut first = n_rows;
+    for columns in &mut crossed.columns {
+        let places = columns.places(first);
+        first += columns.n_own();
+        let United { kept, .. } = united_region(&mut columns.region, |read, write| args[places[read]].1 == args[places[write]].1);
+        all.extend(kept.iter().filter(|arg| columns.shared[**arg].is_none()).map(|arg| args[places[*arg]]));
+        columns.shared = kept.iter().map(|arg| columns.shared[*arg].map(|shared| rows.now[shared as usize])).collect();
+    }
+    all
 }
 
 fn rename(region: &mut Region, new: impl Fn(u32) -> u32) {

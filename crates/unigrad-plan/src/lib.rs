@@ -20,6 +20,7 @@ mod chunks;
 mod commit;
 mod conv;
 mod copies;
+mod cross;
 mod emit;
 mod float8;
 mod fuse;

@@ -55,6 +55,14 @@ pub(crate) fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
             let Some((part, first)) = joined.part_of(write) else { return false };
             return read >= first && read < first + part.n_args() && in_step(part, read - first, write - first);
         }
+        Kernel::Crossed(crossed) => {
+            let Some((part, places, is_rows)) = crossed.writer(write) else { return false };
+            let position = |arg: usize| places.iter().position(|place| *place == arg).map(|at| at as u32);
+            let (Some(read_here), Some(write_here)) = (position(read), position(write)) else { return false };
+            // The columns come after the rows, and in no order.
+            let others = crossed.columns.iter().filter(|columns| columns.shared.contains(&Some(read as u32))).count();
+            return others == usize::from(!is_rows && read < crossed.rows.args.len()) && region_in_step(part, read_here, write_here);
+        }
         Kernel::Contract(contract) => match &contract.epilogue {
             // What prologues read, all over, comes after the epilogue's arguments.
             Some(region) if read < 2 + region.args.len() => (&**region, 2),
@@ -82,7 +90,7 @@ fn near(kernel: &Kernel, write: usize) -> Range<usize> {
             }
             None => 0..0,
         },
-        Kernel::Region(_) | Kernel::Contract(_) => 0..kernel.n_args(),
+        Kernel::Region(_) | Kernel::Crossed(_) | Kernel::Contract(_) => 0..kernel.n_args(),
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => 0..kernel.n_args(),
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => 0..kernel.n_args(),
     }
@@ -207,6 +215,7 @@ fn checks_data(kernel: &Kernel) -> bool {
         Kernel::Region(region) => of(region),
         Kernel::Grouped(grouped) => of(&grouped.region),
         Kernel::Joined(joined) => joined.parts.iter().any(checks_data),
+        Kernel::Crossed(crossed) => crossed.parts().into_iter().any(|(region, ..)| of(region)),
         Kernel::Contract(contract) => contract.epilogue.as_deref().is_some_and(of),
         Kernel::Scatter(_) => true,
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::ArgSort(_) => false,

@@ -10,7 +10,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::permutes::{self, Sunk};
-use crate::{bases, build, copies, fuse, group, in_place, join, lower, physical, relayout, step_sums, transpose};
+use crate::{bases, build, copies, cross, fuse, group, in_place, join, lower, physical, relayout, step_sums, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -31,6 +31,8 @@ pub struct Options {
     pub joins: bool,
     /// Whether an index out of range ends the evaluation at its launch: then nothing that can still be asked for is overwritten before.
     pub errors_at_once: bool,
+    /// Whether sums down the columns of what rows are made of go with the rows.
+    pub crossed: bool,
     /// Whether products of `F32` may round their operands to TF32.
     pub tf32: bool,
     /// The device's library of products, if it has one.
@@ -48,6 +50,7 @@ impl Default for Options {
             limits: Limits::NONE,
             recompute: 3,
             joins: false,
+            crossed: false,
             errors_at_once: false,
             tf32: false,
             library: None,
@@ -167,7 +170,8 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
         return Ok(launches);
     }
     let launches = group::group(launches, small)?;
-    Ok(if options.joins { join::join(launches, small) } else { launches })
+    let launches = if options.joins { join::join(launches, small) } else { launches };
+    Ok(if options.crossed { cross::cross(launches) } else { launches })
 }
 
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
@@ -301,6 +305,7 @@ impl PlannedLaunch {
             Kernel::Region(r) => join(&r.axes),
             Kernel::Grouped(g) => format!("{} of {}", g.lens.len(), g.lens.iter().sum::<usize>()),
             Kernel::Joined(joined) => format!("{} parts", joined.parts.len()),
+            Kernel::Crossed(crossed) => format!("{} / {} and {} down", crossed.rows.rows(), crossed.rows.row_len(), crossed.columns.len()),
             Kernel::Contract(c) if c.batch_len() == 1 => format!("{}x{}x{}", c.m_len(), c.n_len(), c.k_len()),
             Kernel::Contract(c) => format!("{} of {}x{}x{}", c.batch_len(), c.m_len(), c.n_len(), c.k_len()),
             Kernel::Attention(a) | Kernel::AttentionGrad(unigrad_kernel::AttentionGrad { forward: a, .. }) => {

@@ -4,7 +4,7 @@
 //! Never: changes a value, or drops the check of an index.
 
 use rustc_hash::FxHashSet;
-use unigrad_kernel::{Index, InstOp, Region, Value};
+use unigrad_kernel::{InstOp, Region, Value};
 
 /// Drops instructions that nothing uses.
 pub(crate) fn prune(mut region: Region) -> Region {
@@ -27,7 +27,7 @@ pub(crate) fn prune(mut region: Region) -> Region {
     let insts = std::mem::take(&mut region.insts);
     region.insts = insts.into_iter().enumerate().filter(|(i, _)| used[*i]).map(|(_, inst)| inst).collect();
     for inst in &mut region.insts {
-        map_values(&mut inst.op, |value| renamed[value.index()]);
+        inst.op.map_values(|value| renamed[value.index()]);
     }
     region
 }
@@ -38,27 +38,6 @@ pub(crate) fn number_checks(mut region: Region) -> Region {
         region.insts.iter_mut().filter_map(|inst| if let InstOp::Bounded { check, .. } = &mut inst.op { Some(check) } else { None });
     checks.zip((0..32).cycle()).for_each(|(check, number)| *check = number);
     region
-}
-
-/// Replaces every value an instruction uses.
-fn map_values(op: &mut InstOp, f: impl Fn(Value) -> Value) {
-    let index = |index: &mut Index| index.dynamic.iter_mut().for_each(|(value, _)| *value = f(*value));
-    match op {
-        InstOp::Const(_) | InstOp::Scalar(_) | InstOp::AxisIndex(_) | InstOp::Acc => {}
-        InstOp::Load { index: at, mask, .. } => {
-            index(at);
-            mask.iter_mut().for_each(|mask| *mask = f(*mask));
-        }
-        InstOp::Unary(_, a) | InstOp::Cast(a) | InstOp::Bitcast(a) | InstOp::Reduce(_, a) | InstOp::ArgReduce(_, a) => *a = f(*a),
-        InstOp::Bounded { index, .. } => *index = f(*index),
-        InstOp::Binary(_, a, b) => (*a, *b) = (f(*a), f(*b)),
-        InstOp::Where(a, b, c) => (*a, *b, *c) = (f(*a), f(*b), f(*c)),
-        InstOp::Philox { seed, offset, index, .. } => (*seed, *offset, *index) = (f(*seed), f(*offset), f(*index)),
-        InstOp::Store { index: at, value, .. } => {
-            index(at);
-            *value = f(*value);
-        }
-    }
 }
 
 /// Joins neighbouring axes that every index walks through as if they were one, and drops axes of size 1.

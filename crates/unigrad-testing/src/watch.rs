@@ -53,6 +53,9 @@ pub fn reads_back(kernel: &Kernel) -> Result<(), String> {
     if let Kernel::Joined(joined) = kernel {
         return joined.parts.iter().try_for_each(reads_back);
     }
+    if let Kernel::Crossed(crossed) = kernel {
+        return crossed.parts().into_iter().try_for_each(|(region, ..)| reads_back(&Kernel::Region(region.clone())));
+    }
     let text = kernel.to_string();
     let Some(region) = region_of(kernel) else {
         return if text.starts_with(kernel.kind()) { Ok(()) } else { Err(format!("a {} kernel is printed as {text:?}", kernel.kind())) };
@@ -71,7 +74,7 @@ pub fn region_of(kernel: &Kernel) -> Option<&Region> {
         Kernel::Region(region) => Some(region),
         Kernel::Grouped(grouped) => Some(&grouped.region),
         Kernel::Contract(contract) => contract.epilogue.as_deref(),
-        Kernel::Joined(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => None,
+        Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => None,
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => None,
     }
 }

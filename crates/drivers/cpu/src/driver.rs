@@ -29,7 +29,7 @@ use unigrad_device::{
     Abilities, Config, Discovery, Driver, Error, Exchange, Executable, HostMemory, Info, Launch, OpenDevice, Origin, Prepared, Ran, Range,
     RawBuffer, Run, Sequences, Slice, Stopped, Threads, tell,
 };
-use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Scan, Scatter, TopK};
+use unigrad_kernel::{Arg, ArgSort, Attention, AttentionGrad, Kernel, MaxPool, Region, Scan, Scatter, TopK};
 
 pub(crate) const NAME: &str = "cpu:0";
 
@@ -110,6 +110,7 @@ enum Body {
     Region(Box<CompiledRegion>),
     Grouped(Box<CompiledGrouped>),
     Joined(Vec<CpuProgram>),
+    Crossed(Vec<Part>),
     Contract(Box<CompiledContract>),
     Attention(Box<Attention>),
     AttentionGrad(Box<AttentionGrad>),
@@ -119,6 +120,15 @@ enum Body {
     TopK(TopK),
     MaxPool(Box<MaxPool>),
     Custom(Box<CompiledCustom>),
+}
+
+/// A region of a kernel of several.
+struct Part {
+    program: CpuProgram,
+    /// Its arguments among the kernel's.
+    args: Vec<usize>,
+    /// The first of its scalars among the kernel's.
+    scalars: usize,
 }
 
 impl fmt::Debug for CpuProgram {
@@ -210,6 +220,12 @@ impl CpuProgram {
                         (bufs, scalars) = (other, other_scalars);
                     }
                 }
+                Body::Crossed(parts) => {
+                    for Part { program, args, scalars: first } in parts {
+                        let own: SmallVec<[_; 16]> = args.iter().map(|arg| bufs[*arg]).collect();
+                        program.run(&own, &scalars[*first..*first + program.n_scalars])?;
+                    }
+                }
                 Body::Contract(contract) => contract.run(bufs, scalars)?,
                 Body::Attention(kernel) => attention::forward(kernel, bufs, scalars),
                 Body::AttentionGrad(kernel) => attention::backward(kernel, bufs, scalars),
@@ -236,6 +252,7 @@ fn name(kernel: &Kernel) -> String {
         },
         Kernel::Custom(custom) => custom.program.name.clone(),
         Kernel::Joined(_)
+        | Kernel::Crossed(_)
         | Kernel::Attention(_)
         | Kernel::AttentionGrad(_)
         | Kernel::Scan(_)
@@ -255,6 +272,12 @@ fn compile(kernel: &Kernel) -> Result<CpuProgram, String> {
         Kernel::Region(region) => Body::Region(Box::new(CompiledRegion::new(region)?)),
         Kernel::Grouped(grouped) => Body::Grouped(Box::new(CompiledGrouped::new(grouped)?)),
         Kernel::Joined(joined) => Body::Joined(joined.parts.iter().map(compile).collect::<Result<_, String>>()?),
+        Kernel::Crossed(crossed) => {
+            let part = |(region, places, scalars): (&Region, Vec<usize>, usize)| {
+                Ok(Part { program: compile(&Kernel::Region(region.clone()))?, args: places, scalars })
+            };
+            Body::Crossed(crossed.parts().into_iter().map(part).collect::<Result<_, String>>()?)
+        }
         Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
         Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),
         Kernel::AttentionGrad(kernel) if kernel.forward.pages.is_some() => {

@@ -2,6 +2,8 @@
 
 #[path = "../../../unigrad-gpu/tests/support/conformance.rs"]
 mod conformance;
+#[path = "../../../unigrad-gpu/tests/support/crossed.rs"]
+mod crossed;
 #[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
 mod grouped;
 
@@ -57,6 +59,13 @@ fn groups_of_tensors_take_few_launches() {
     let has_f64 = device.target().f64;
     assert!(device.target().tables);
     grouped::groups(&GpuDevice::new(device), has_f64);
+}
+
+#[test]
+fn rows_and_columns_in_one_walk() {
+    let Some(device) = open() else { return };
+    let has_f64 = device.target().f64;
+    crossed::rows_and_columns(&GpuDevice::new(device), has_f64);
 }
 
 /// A program whose body is one line of OpenCL C.

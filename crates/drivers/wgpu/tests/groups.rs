@@ -2,6 +2,8 @@
 
 #[path = "../../../unigrad-gpu/tests/support/conformance.rs"]
 mod conformance;
+#[path = "../../../unigrad-gpu/tests/support/crossed.rs"]
+mod crossed;
 #[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
 mod grouped;
 mod support;
@@ -26,5 +28,17 @@ fn groups_of_tensors() {
             conformance::check(&backend, conformance::tables());
         }
         grouped::groups(&GpuDevice::new(backend), has_f64);
+    }
+}
+
+#[test]
+fn rows_and_columns_in_one_walk() {
+    if support::is_missing() {
+        return;
+    }
+    for without in [Without::default(), Without { offsets: true, int16: true, int64: true, ..Without::default() }] {
+        let backend = WgpuBackend::open_without(0, without).unwrap();
+        let has_f64 = backend.target().f64;
+        crossed::rows_and_columns(&GpuDevice::new(backend), has_f64);
     }
 }

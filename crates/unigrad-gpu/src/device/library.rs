@@ -56,6 +56,7 @@ impl<B: Backend> GpuDevice<B> {
             // The library has words of its own for them, or is offered them as they are.
             Kernel::Grouped(_)
             | Kernel::Joined(_)
+            | Kernel::Crossed(_)
             | Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
             | Kernel::Scan(_)

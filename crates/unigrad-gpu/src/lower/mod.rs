@@ -119,10 +119,15 @@ pub struct Lowered {
 
 impl Lowered {
     /// These steps, then those of a kernel whose arguments and scalars come after the first `n_args` and `n_scalars` of the launch.
-    fn then(mut self, next: Lowered, n_args: usize, n_scalars: usize) -> Lowered {
+    fn then(self, next: Lowered, n_args: usize, n_scalars: usize) -> Lowered {
+        self.then_at(next, |at| at + n_args, n_scalars)
+    }
+
+    /// These steps, then those of a kernel whose arguments are where `place` says, and whose scalars come after the first `n_scalars` of the launch.
+    fn then_at(mut self, next: Lowered, place: impl Fn(usize) -> usize, n_scalars: usize) -> Lowered {
         let n_scratch = self.scratch.len();
         let moved = |arg: ProgramArg| match arg {
-            ProgramArg::Arg(at) => ProgramArg::Arg(at + n_args),
+            ProgramArg::Arg(at) => ProgramArg::Arg(place(at)),
             ProgramArg::Scratch(at) => ProgramArg::Scratch(at + n_scratch),
             ProgramArg::Scalar(at, part) => ProgramArg::Scalar(at + n_scalars, part),
             ProgramArg::Block(mut words) => {
@@ -132,7 +137,7 @@ impl Lowered {
                 });
                 ProgramArg::Block(words)
             }
-            ProgramArg::Table(at) => ProgramArg::Table(at.into_iter().map(|at| at + n_args).collect()),
+            ProgramArg::Table(at) => ProgramArg::Table(at.into_iter().map(&place).collect()),
             ProgramArg::ScalarTable(at) => ProgramArg::ScalarTable(at.into_iter().map(|at| at + n_scalars).collect()),
             same @ (ProgramArg::Status | ProgramArg::StatusSlot | ProgramArg::Word(_) | ProgramArg::WordTable(_)) => same,
         };
@@ -166,6 +171,7 @@ fn checked(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
         Kernel::Region(region) => region.rows() == 0,
         // Its parts were checked.
         Kernel::Joined(_) => true,
+        Kernel::Crossed(crossed) => crossed.rows.axes.contains(&0),
         // Of no elements, though in buffers of some.
         Kernel::Attention(kernel) => lowered.steps.is_empty() || attention::lacks_a_size(kernel),
         Kernel::AttentionGrad(kernel) => lowered.steps.is_empty() || attention::lacks_a_size(&kernel.forward),
@@ -183,6 +189,7 @@ fn by_kind(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
         Kernel::Region(region) => region::region(region, target),
         Kernel::Grouped(grouped) => region::grouped(grouped, target),
         Kernel::Joined(joined) => joined::lower(joined, target),
+        Kernel::Crossed(crossed) => region::crossed(crossed, target),
         Kernel::Attention(kernel) => attention::lower(kernel, target),
         Kernel::AttentionGrad(kernel) => attention::lower_grad(kernel, target),
         Kernel::Scan(kernel) => scan::lower(kernel, target),

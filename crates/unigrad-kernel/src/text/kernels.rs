@@ -1,7 +1,8 @@
 //! Kernels of all kinds as text. Only regions are read back.
 
 use crate::{
-    Arg, Attention, AttentionGrad, Contract, Custom, Grouped, Joined, Kernel, Layout4, MaxPool, Region, Scan, Scatter, ScatterBase, TopK,
+    Arg, Attention, AttentionGrad, Contract, Crossed, Custom, Grouped, Joined, Kernel, Layout4, MaxPool, Region, Scan, Scatter, ScatterBase,
+    TopK,
 };
 use std::fmt::{self, Display, Write};
 
@@ -11,6 +12,7 @@ impl Display for Kernel {
             Kernel::Region(k) => k.fmt(f),
             Kernel::Grouped(k) => k.fmt(f),
             Kernel::Joined(k) => k.fmt(f),
+            Kernel::Crossed(k) => k.fmt(f),
             Kernel::Contract(k) => k.fmt(f),
             Kernel::Attention(k) => k.fmt(f),
             Kernel::AttentionGrad(k) => k.fmt(f),
@@ -45,6 +47,18 @@ impl Display for Joined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "joined {} parts", self.parts.len())?;
         self.parts.iter().try_for_each(|part| part.fmt(f))
+    }
+}
+
+/// The rows, then each of the columns with what its arguments are among the kernel's.
+impl Display for Crossed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "crossed {{")?;
+        for (region, places, _) in self.parts() {
+            writeln!(f, "    args {places:?}")?;
+            Region::write(region, f, 1)?;
+        }
+        f.write_str("}\n")
     }
 }
 

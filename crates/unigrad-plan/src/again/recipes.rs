@@ -107,7 +107,7 @@ impl Recipes {
             };
             let mut lenders = (0..args.len()).filter(dies).filter(|read| bytes(*read) == bytes(write) && !lent.contains(read));
             // Groups have very many arguments, and only their own instance's lend.
-            let lender = if matches!(launch.kernel, Kernel::Grouped(_) | Kernel::Joined(_)) {
+            let lender = if matches!(launch.kernel, Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::Crossed(_)) {
                 None
             } else {
                 lenders.find(|read| in_step(&launch.kernel, *read, write))
@@ -129,7 +129,7 @@ impl Recipes {
             Kernel::Contract(contract) if !wanted.library => (contract.epilogue.as_deref(), 2),
             Kernel::Contract(_) | Kernel::Attention(_) | Kernel::MaxPool(_) | Kernel::Scan(_) => (None, 0),
             Kernel::Grouped(_) | Kernel::AttentionGrad(_) | Kernel::Scatter(_) | Kernel::ArgSort(_) => (None, 0),
-            Kernel::Joined(_) | Kernel::TopK(_) | Kernel::Custom(_) => (None, 0),
+            Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::TopK(_) | Kernel::Custom(_) => (None, 0),
         };
         for (arg, id) in region.iter().flat_map(|region| region.args.iter().enumerate()).filter_map(|(arg, info)| {
             let id = *launch.args.get(first + arg)?;
@@ -188,7 +188,7 @@ fn may_repeat(launch: &Launch) -> bool {
             launch.kernel.flows().iter().all(|flow| flow.checks == 0 || is_plain_product(&launch.kernel))
         }
         Kernel::Attention(_) | Kernel::MaxPool(_) | Kernel::Scan(_) => true,
-        Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::AttentionGrad(_) | Kernel::Scatter(_) => false,
+        Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::AttentionGrad(_) | Kernel::Scatter(_) => false,
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::Custom(_) => false,
     };
     may && !launch.is_copy
@@ -208,6 +208,7 @@ fn cost(launch: &Launch) -> f64 {
         }
         kernel @ (Kernel::Grouped(_)
         | Kernel::Joined(_)
+        | Kernel::Crossed(_)
         | Kernel::Contract(_)
         | Kernel::Attention(_)
         | Kernel::AttentionGrad(_)

@@ -307,6 +307,21 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             }
             return points_apart(part, read - first, write - first);
         }
+        Kernel::Crossed(crossed) => {
+            let mut parts = crossed.parts().into_iter().enumerate();
+            let writes = |(_, (region, places, _)): &(usize, (&Region, Vec<usize>, usize))| {
+                region.args.iter().zip(places).any(|(arg, place)| arg.write && *place == write)
+            };
+            let Some((part, (region, places, _))) = parts.find(writes) else { return Err("no part writes it".into()) };
+            // The rows are done by then; what they write over must be read by nothing after them.
+            for (other, (region, places, _)) in crossed.parts().into_iter().enumerate().skip(1).filter(|(other, _)| *other != part) {
+                if region.args.iter().zip(&places).any(|(arg, place)| !arg.write && *place == read) {
+                    return Err(format!("part {other}, of columns, reads it"));
+                }
+            }
+            let position = |arg: usize| places.iter().position(|place| *place == arg).ok_or("only another part reads it");
+            return points_apart(&Kernel::Region(region.clone()), position(read)?, position(write)?);
+        }
         Kernel::Grouped(grouped) => {
             let n = grouped.region.args.len();
             let instance = write / n;

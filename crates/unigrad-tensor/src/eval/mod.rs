@@ -97,6 +97,7 @@ fn options(device: Device) -> Options {
         limits: device.limits(),
         recompute: device.recompute(),
         joins: device.joins(),
+        crossed: device.crosses(),
         errors_at_once: device.completes_at_once(),
         tf32: config.allow_tf32,
         library: device.library(),

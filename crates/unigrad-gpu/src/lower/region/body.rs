@@ -452,6 +452,11 @@ impl<'a> Body<'a> {
         self.uniform.clone()
     }
 
+    /// Where an argument is.
+    pub(super) fn place(&self, arg: usize) -> Option<Place> {
+        self.places.get(arg).copied().flatten()
+    }
+
     /// The dtype in which a value is held.
     pub(super) fn held(&self, at: usize) -> DType {
         held(self.region.insts[at].dtype, self.ranges[at])

@@ -10,6 +10,7 @@
 
 use super::{
     body::{Body, Point, check},
+    crossed::Down,
     divide,
     grouped::{LONG, Tables, for_all, locate, most_together, one_by_one},
     lanes::{Lanes, Shape},
@@ -43,7 +44,7 @@ pub(super) fn lower(grouped: &Grouped, target: &Target) -> Result<Lowered, Unsup
         (kept, schedule, Vec::new())
     };
     let long = is_one_row || schedule.steps() > LONG_SUM;
-    let rows = RowKernel { region: &region, target, passes: &passes, schedule, kept: &kept, long };
+    let rows = RowKernel { region: &region, target, passes: &passes, schedule, kept: &kept, long, down: &Down::default() };
     let group = Group { lens: &grouped.lens, facts: &facts, rows };
     // Besides tables: what parts of rows leave, and where an index error goes.
     let most = most_together(&region, target, scratch.len() + 1, WORDS);
@@ -164,7 +165,7 @@ impl Group<'_> {
             let point = Point { shape: Shape { groups: 1, width: self.row_width() }, along, axes, acc: None };
             let partials = Partials { places: vec![Vec::new(); region.insts.len()], part: None, n_parts: None };
             let (kernel, memo, end_point) = (&self.rows, body.memo(), None);
-            let mut rows = Rows { kernel, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials };
+            let mut rows = Rows { kernel, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials, sums: Vec::new() };
             rows.prepare(b);
             rows.run(b, Job::All, &self.facts.live);
             if loops {
@@ -239,6 +240,7 @@ impl Group<'_> {
                 end_point,
                 registers: vec![None; region.insts.len()],
                 partials: Partials { places, part: Some(local), n_parts: Some(n_parts) },
+                sums: Vec::new(),
             };
             rows.prepare(b);
             rows.run(b, job, &needed);

@@ -38,8 +38,17 @@ pub(in crate::lower) fn unravel(b: &mut Builder, linear: Value, extents: &[usize
 
 /// Runs `body` for every block `0..blocks`, with the grid's axis 0 as wide as the target allows.
 pub(super) fn for_blocks(b: &mut Builder, target: &Target, blocks: usize, body: impl FnOnce(&mut Builder, Value)) -> u32 {
+    for_blocks_within(b, most_blocks(target), blocks, body)
+}
+
+/// The grid's axis 0 at most.
+pub(super) fn most_blocks(target: &Target) -> usize {
+    target.max_grid[0].min(1 << 30) as usize
+}
+
+/// As [`for_blocks`], with a grid of at most `limit`.
+pub(super) fn for_blocks_within(b: &mut Builder, limit: usize, blocks: usize, body: impl FnOnce(&mut Builder, Value)) -> u32 {
     let group = b.group(0);
-    let limit = target.max_grid[0].min(1 << 30) as usize;
     if blocks <= limit {
         body(b, group);
         return blocks as u32;

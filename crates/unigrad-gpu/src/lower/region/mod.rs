@@ -7,6 +7,7 @@
 //! Read `body` first (what a point does), then `schedule` (which thread does which points).
 
 mod body;
+mod crossed;
 mod divide;
 mod grouped;
 mod grouped_rows;
@@ -31,7 +32,7 @@ pub(super) use schedule::workgroup;
 
 use super::{Lowered, ProgramArg, Unsupported};
 use unigrad_ir::Target;
-use unigrad_kernel::{Grouped, Region};
+use unigrad_kernel::{Crossed, Grouped, Region};
 
 /// A region's name as an identifier.
 fn identifier(name: &str) -> String {
@@ -79,6 +80,11 @@ fn one(region: &Region, target: &Target) -> Result<Lowered, Unsupported> {
         None => map::lower(&region, target)?,
     };
     Ok(Lowered { steps: vec![step], scratch: Vec::new() })
+}
+
+/// Lowers rows and sums down their columns.
+pub(super) fn crossed(kernel: &Crossed, target: &Target) -> Result<Lowered, Unsupported> {
+    crossed::lower(kernel, target)
 }
 
 /// Lowers a group of maps, or of reductions.

@@ -10,7 +10,8 @@ use super::{
     body::{Body, Memo, Point},
     kept,
     lanes::{Lanes, Shape},
-    map::{counter, for_blocks, unravel},
+    crossed::{Down, Sum},
+    map::{counter, for_blocks_within, most_blocks, unravel},
     ops::{Carried, Fold},
     passes::Passes,
     row_plan::RowPlan,
@@ -42,7 +43,7 @@ pub(super) fn lower(region: &Region, target: &Target) -> Result<Lowered, Unsuppo
     let plan = RowPlan::new(&facts, target);
     let RowPlan { passes, schedule, kept, parts } = &plan;
     let mut lowered = Lowered::default();
-    let kernel = RowKernel { region, target, passes, schedule: *schedule, kept, long: plan.is_long() };
+    let kernel = RowKernel { region, target, passes, schedule: *schedule, kept, long: plan.is_long(), down: &Down::default() };
     if schedule.splits == 1 {
         kernel.step(&mut lowered, Job::All)?;
         return Ok(lowered);
@@ -66,6 +67,8 @@ pub(super) struct RowKernel<'a> {
     pub(super) kept: &'a [Vec<usize>],
     /// Whether a thread adds so often to a sum that it keeps what it loses.
     pub(super) long: bool,
+    /// What is added up down the columns while the rows are walked over.
+    pub(super) down: &'a Down,
 }
 
 /// A program being written: everything about the rows that this thread is on.
@@ -87,6 +90,7 @@ pub(super) struct Rows<'a> {
     /// Where values are kept, by instruction.
     pub(super) registers: Vec<Option<Place>>,
     pub(super) partials: Partials,
+    pub(super) sums: Vec<Sum>,
 }
 
 /// What workgroups leave of their parts of a row in scratch memory, and which they are.
@@ -100,7 +104,7 @@ pub(super) struct Partials {
 }
 
 impl RowKernel<'_> {
-    fn step(&self, lowered: &mut Lowered, job: Job) -> Result<(), Unsupported> {
+    pub(super) fn step(&self, lowered: &mut Lowered, job: Job) -> Result<(), Unsupported> {
         let RowSchedule { arrangement, width, splits, split_len, .. } = self.schedule;
         let region = self.region;
         let n = region.n_parallel;
@@ -131,8 +135,10 @@ impl RowKernel<'_> {
         let blocks = row_runs.div_ceil(across);
         let threads = Threads::new(b, self.target, arrangement);
         let registers = self.registers(b, &body, job);
-        let loops = blocks > self.target.max_grid[0].min(1 << 30) as usize;
-        let grid = for_blocks(b, self.target, blocks, |b, block| {
+        let limit = self.down.grid.unwrap_or_else(|| most_blocks(self.target));
+        let loops = blocks > limit;
+        let sums = self.down.begin(b, &body, self.schedule);
+        let grid = for_blocks_within(b, limit, blocks, |b, block| {
             let rows_dtype = counter(blocks * across * row_width);
             let (block, local) = (b.cast(block, rows_dtype), b.cast(threads.row(), rows_dtype));
             let first = b.mul_const(block, across as i64);
@@ -158,13 +164,15 @@ impl RowKernel<'_> {
             let row = b.mul_const(run, row_width as i64);
             let partials = Partials { places, part: None, n_parts: None };
             let (memo, end_point) = (body.memo(), None);
-            let mut rows = Rows { kernel: self, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials };
+            let sums = sums.clone();
+            let mut rows = Rows { kernel: self, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials, sums };
             rows.prepare(b);
             rows.run(b, job, &needed);
             if loops {
                 b.barrier();
             }
         });
+        self.down.leave(b, &body, self.schedule, &sums);
         let parts = if matches!(job, Job::Pass(_)) { splits as u32 } else { 1 };
         lowered.steps.push(sig.finish([grid, parts, 1]));
         Ok(())
@@ -438,7 +446,10 @@ impl Rows<'_> {
             };
             memo.put(at, values);
         }
-        body.evaluate(b, &point, &mut memo, |_, at| needed[at]);
+        body.evaluate(b, &point, &mut memo, |_, at| needed[at] && !kernel.down.has(at));
+        if kernel.passes.stores(pass) {
+            self.sums.iter().for_each(|sum| sum.add(b, body, &memo, slot, width));
+        }
         for at in &kernel.kept[pass] {
             // What has no place is read again, or made again.
             let Some(place) = self.registers[*at] else { continue };
@@ -572,7 +583,7 @@ struct Sums {
 
 impl RowKernel<'_> {
     /// Runs of a row.
-    fn runs(&self) -> usize {
+    pub(super) fn runs(&self) -> usize {
         if self.schedule.arrangement.columns { self.region.row_len() } else { self.region.row_len() / self.schedule.width }
     }
 }
