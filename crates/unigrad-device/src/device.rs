@@ -324,7 +324,7 @@ impl Device {
 
     /// Whether sums down columns are better made with rows; see [`OpenDevice::crosses`].
     pub fn crosses(self) -> bool {
-        self.0.open.crosses()
+        !crate::Config::current_or_default().columns_apart && self.0.open.crosses()
     }
 
     /// Where convolutions have their channels in memory: as the setting says, or as suits the device ([`OpenDevice::channels`]).

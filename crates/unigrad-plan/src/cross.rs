@@ -44,7 +44,8 @@ fn with(crossed: &Crossed, args: &[u32], launch: &Launch) -> Option<Crossed> {
     let rows_have = |id: u32| args[..crossed.rows.args.len()].iter().position(|arg| *arg == id);
     let shared: SmallVec<[Option<u32>; 8]> = launch.args.iter().map(|id| rows_have(*id).map(|at| at as u32)).collect();
     // All that is large is there; what it writes is its own.
-    let is_small = |(arg, shared): (&Arg, &Option<u32>)| (shared.is_none() && arg.len <= n_rows.max(n_columns)) || (shared.is_some() && !arg.write);
+    let is_small =
+        |(arg, shared): (&Arg, &Option<u32>)| (shared.is_none() && arg.len <= n_rows.max(n_columns)) || (shared.is_some() && !arg.write);
     let reads_points = region.args.iter().zip(&shared).any(|(arg, shared)| shared.is_some() && arg.len > n_rows.max(n_columns));
     if !reads_points || !region.args.iter().zip(&shared).all(is_small) {
         return None;

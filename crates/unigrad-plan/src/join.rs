@@ -27,7 +27,12 @@ fn is_part(launch: &Launch) -> bool {
             let bytes = region.args.iter().map(Arg::bytes).fold(0, usize::saturating_add);
             bytes <= SMALL_REGION && takes(region)
         }
-        Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Contract(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) => false,
+        Kernel::Joined(_)
+        | Kernel::Crossed(_)
+        | Kernel::Contract(_)
+        | Kernel::Attention(_)
+        | Kernel::AttentionGrad(_)
+        | Kernel::Scan(_) => false,
         Kernel::Scatter(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => false,
     }
 }

@@ -74,7 +74,9 @@ pub fn region_of(kernel: &Kernel) -> Option<&Region> {
         Kernel::Region(region) => Some(region),
         Kernel::Grouped(grouped) => Some(&grouped.region),
         Kernel::Contract(contract) => contract.epilogue.as_deref(),
-        Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => None,
+        Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => {
+            None
+        }
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => None,
     }
 }

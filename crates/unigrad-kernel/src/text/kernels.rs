@@ -1,8 +1,8 @@
 //! Kernels of all kinds as text. Only regions are read back.
 
 use crate::{
-    Arg, Attention, AttentionGrad, Contract, Crossed, Custom, Grouped, Joined, Kernel, Layout4, MaxPool, Region, Scan, Scatter, ScatterBase,
-    TopK,
+    Arg, Attention, AttentionGrad, Contract, Crossed, Custom, Grouped, Joined, Kernel, Layout4, MaxPool, Region, Scan, Scatter,
+    ScatterBase, TopK,
 };
 use std::fmt::{self, Display, Write};
 

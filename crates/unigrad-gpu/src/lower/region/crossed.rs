@@ -147,7 +147,9 @@ impl Sum {
 fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsupported> {
     let Some(OneWalk { mut region, sums }) = crossed.one_walk() else { return Ok(None) };
     let n_args = region.args.len();
-    let Some(row_len) = region.axes.get(1).copied().filter(|len| *len > 0 && region.rows() > 0 && !sums.is_empty()) else { return Ok(None) };
+    let Some(row_len) = region.axes.get(1).copied().filter(|len| *len > 0 && region.rows() > 0 && !sums.is_empty()) else {
+        return Ok(None);
+    };
     for sum in &sums {
         let dtype = region.insts[sum.value.index()].dtype.compute();
         let index = Index { strides: SmallVec::from_slice(&[0, 1]), ..Index::default() };
@@ -195,7 +197,8 @@ fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsup
     lowered.scratch = scratch;
     for (part, (columns, places, scalars)) in crossed.parts().into_iter().skip(1).enumerate() {
         let own: Vec<(usize, ColumnSum)> = sums.iter().copied().enumerate().filter(|(_, sum)| sum.part == part).collect();
-        let partials: Vec<(usize, usize, Arg)> = own.iter().map(|(scratch, sum)| (*scratch, sum.at, region.args[n_args + scratch])).collect();
+        let partials: Vec<(usize, usize, Arg)> =
+            own.iter().map(|(scratch, sum)| (*scratch, sum.at, region.args[n_args + scratch])).collect();
         let rest = of_partials(columns, parts, &partials);
         let n_own = columns.args.len();
         // Where arguments of the whole kernel end, partial sums begin.

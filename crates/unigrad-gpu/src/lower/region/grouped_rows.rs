@@ -165,7 +165,21 @@ impl Group<'_> {
             let point = Point { shape: Shape { groups: 1, width: self.row_width() }, along, axes, acc: None };
             let partials = Partials { places: vec![Vec::new(); region.insts.len()], part: None, n_parts: None };
             let (kernel, memo, end_point) = (&self.rows, body.memo(), None);
-            let mut rows = Rows { kernel, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials, sums: Vec::new() };
+            let mut rows = Rows {
+                kernel,
+                body: &body,
+                threads,
+                row,
+                valid,
+                memo,
+                point,
+                begin,
+                end,
+                end_point,
+                registers,
+                partials,
+                sums: Vec::new(),
+            };
             rows.prepare(b);
             rows.run(b, Job::All, &self.facts.live);
             if loops {

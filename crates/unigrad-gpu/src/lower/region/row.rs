@@ -8,9 +8,9 @@
 
 use super::{
     body::{Body, Memo, Point},
+    crossed::{Down, Sum},
     kept,
     lanes::{Lanes, Shape},
-    crossed::{Down, Sum},
     map::{counter, for_blocks_within, most_blocks, unravel},
     ops::{Carried, Fold},
     passes::Passes,
@@ -165,7 +165,8 @@ impl RowKernel<'_> {
             let partials = Partials { places, part: None, n_parts: None };
             let (memo, end_point) = (body.memo(), None);
             let sums = sums.clone();
-            let mut rows = Rows { kernel: self, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials, sums };
+            let mut rows =
+                Rows { kernel: self, body: &body, threads, row, valid, memo, point, begin, end, end_point, registers, partials, sums };
             rows.prepare(b);
             rows.run(b, job, &needed);
             if loops {
