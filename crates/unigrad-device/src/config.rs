@@ -368,7 +368,7 @@ impl Config {
 const CACHE_DIR: &str = "UNIGRAD_CACHE_DIR";
 
 /// What is read here. Names of libraries are paths, and their drivers'.
-const SETTINGS: [&str; 19] = [
+const SETTINGS: [&str; 20] = [
     "UNIGRAD_DEVICE",
     "UNIGRAD_FALLBACK",
     "UNIGRAD_POWER",
@@ -384,6 +384,7 @@ const SETTINGS: [&str; 19] = [
     "UNIGRAD_ALLOW_TF32",
     "UNIGRAD_REPRODUCIBLE",
     "UNIGRAD_HALF_COPIES",
+    "UNIGRAD_COLUMNS",
     "UNIGRAD_REPLAY",
     "UNIGRAD_CHANNELS",
     "UNIGRAD_WGPU_MATRICES",

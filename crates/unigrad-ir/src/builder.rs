@@ -315,6 +315,11 @@ impl Builder {
         self.inst(Op::Unary(op, a), ty)
     }
 
+    /// See [`Op::ApproxExp2`].
+    pub fn approx_exp2(&mut self, a: Value) -> Value {
+        self.inst(Op::ApproxExp2(a), self.ty(a))
+    }
+
     /// Two arguments of one type. Integer constants fold, as do `x + 0`, `x - 0`, `x * 1`, `x * 0` and `x / 1` of integers.
     pub fn binary(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
         if let Some(folded) = self.fold(op, a, b) {

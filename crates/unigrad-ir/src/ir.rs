@@ -257,6 +257,9 @@ pub enum Op {
     Counter,
     /// One argument.
     Unary(UnaryOp, Value),
+    /// `2^x` of an `F32`, within a part in 2^21; below 2^-126 it may be 0. NaN and infinities as [`UnaryOp::Exp2`] has them. It is one instruction of NVIDIA's
+    /// GPUs, where [`UnaryOp::Exp2`] is four ("ex2" in the specification of PTX); elsewhere it is [`UnaryOp::Exp2`].
+    ApproxExp2(Value),
     /// Two arguments of one type; comparisons give `Bool`.
     Binary(BinaryOp, Value, Value),
     /// `0 * 1 + 2`, rounded once where the target can, otherwise twice; floats.
@@ -570,6 +573,7 @@ impl Op {
             Op::Const(_) | Op::Scalar(_) | Op::Thread(_) | Op::Group(_) | Op::GroupCount(_) | Op::Lane | Op::Counter => {}
             Op::TableScalar(_, a)
             | Op::Unary(_, a)
+            | Op::ApproxExp2(a)
             | Op::Cast(a)
             | Op::Bitcast(a)
             | Op::Extract(a, _)
@@ -612,6 +616,7 @@ impl Op {
             Op::Const(_) | Op::Scalar(_) | Op::Thread(_) | Op::Group(_) | Op::GroupCount(_) | Op::Lane | Op::Counter => {}
             Op::TableScalar(_, a)
             | Op::Unary(_, a)
+            | Op::ApproxExp2(a)
             | Op::Cast(a)
             | Op::Bitcast(a)
             | Op::Extract(a, _)

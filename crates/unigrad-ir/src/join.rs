@@ -177,6 +177,7 @@ impl Joining {
                 | Op::Lane
                 | Op::Counter
                 | Op::Unary(..)
+                | Op::ApproxExp2(_)
                 | Op::Binary(..)
                 | Op::Fma(..)
                 | Op::MulHi(..)
@@ -215,6 +216,7 @@ impl Joining {
                 | Op::Lane
                 | Op::Counter
                 | Op::Unary(..)
+                | Op::ApproxExp2(_)
                 | Op::Binary(..)
                 | Op::Fma(..)
                 | Op::MulHi(..)

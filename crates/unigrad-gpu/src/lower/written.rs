@@ -46,6 +46,7 @@ fn stored(program: &Program) -> FxHashSet<u32> {
             | Op::Lane
             | Op::Counter
             | Op::Unary(..)
+            | Op::ApproxExp2(_)
             | Op::Binary(..)
             | Op::Fma(..)
             | Op::MulHi(..)

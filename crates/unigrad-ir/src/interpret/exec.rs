@@ -1,6 +1,6 @@
 //! Control flow: each worker takes one workgroup after the other, and runs each statement for all active threads of the group.
 
-use unigrad_scalar::DType;
+use unigrad_scalar::{DType, UnaryOp};
 
 use std::sync::{
     Mutex, PoisonError,
@@ -403,6 +403,7 @@ impl<'a> Machine<'a> {
                 return Err(Trouble::new(active.first(), FaultKind::Meaningless("a counter belongs to its loop".to_owned())));
             }
             Op::Unary(op, a) => lanes::unary(active, *op, self.dtype(*a), self.col(*a), out),
+            Op::ApproxExp2(a) => lanes::unary(active, UnaryOp::Exp2, self.dtype(*a), self.col(*a), out),
             Op::Binary(op, a, b) => lanes::binary(active, *op, self.dtype(*a), self.col(*a), self.col(*b), out),
             Op::Fma(a, b, c) => lanes::fma(active, inst.ty.dtype(), [a, b, c].map(|v| self.col(*v)), out),
             Op::MulHi(a, b) => lanes::mul_hi(active, self.col(*a), self.col(*b), out),

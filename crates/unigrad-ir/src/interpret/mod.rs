@@ -180,7 +180,7 @@ fn find_uniform(program: &Program, block: &[Stmt], uniform: &mut [bool]) {
                 let same = match &inst.op {
                     Op::Const(_) | Op::Scalar(_) | Op::Group(_) | Op::GroupCount(_) => true,
                     Op::Thread(axis) => program.block.get(usize::from(*axis)) == Some(&1),
-                    Op::TableScalar(_, a) | Op::Unary(_, a) | Op::Cast(a) | Op::Bitcast(a) => all(&[*a], uniform),
+                    Op::TableScalar(_, a) | Op::Unary(_, a) | Op::ApproxExp2(a) | Op::Cast(a) | Op::Bitcast(a) => all(&[*a], uniform),
                     Op::Binary(_, a, b) | Op::MulHi(a, b) => all(&[*a, *b], uniform),
                     Op::Fma(a, b, c) | Op::Select(a, b, c) => all(&[*a, *b, *c], uniform),
                     Op::Lane

@@ -29,7 +29,12 @@ pub(super) const CUDA: Language = Language {
     shared_dynamic: "extern __shared__ __align__(16) unsigned char ug_shared[];",
     vectors: Vectors::Struct { align: "__align__({i})", array: "{t} v[{n}]" },
     natives: &[("bits", "__float_as_uint", "__double_as_longlong"), ("from_bits", "__uint_as_float", "__longlong_as_double")],
+    approx_exp2: "approx_exp2",
     helpers: &[
+        (
+            "approx_exp2",
+            "$fn f32 $N(f32 x) {\n    f32 r;\n    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x));\n    return r;\n}\n",
+        ),
         ("f16_to_f32", "$fn f32 $N(u16 x) {\n    f32 r;\n    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(x));\n    return r;\n}\n"),
         ("f32_to_f16", "$fn u16 $N(f32 x) {\n    u16 r;\n    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(x));\n    return r;\n}\n"),
     ],

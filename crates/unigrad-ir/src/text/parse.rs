@@ -687,6 +687,12 @@ impl Parser<'_> {
                 let dtype = self.dtype()?;
                 Inst { op: Op::Const(self.literal(dtype)?), ty: Type::Scalar(dtype) }
             }
+            "approx_exp2" => {
+                let ty = self.ty()?;
+                let [a] = self.values(ty.dtype(), block)?;
+                self.agrees(&word, ty, a)?;
+                Inst { op: Op::ApproxExp2(a), ty }
+            }
             "param" => self.read_param(block)?,
             "thread" | "group" | "group_count" => {
                 self.sign(".")?;

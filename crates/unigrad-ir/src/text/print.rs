@@ -207,6 +207,7 @@ fn instruction(program: &Program, inst: &Inst) -> String {
             format!("{op} {} {a}", dtype_of(a))
         }
         Op::Unary(op, a) => format!("{op} {ty} {a}"),
+        Op::ApproxExp2(a) => format!("approx_exp2 {ty} {a}"),
         Op::Binary(op, a, b) if op.is_comparison() => {
             implied = is_bool;
             format!("{op} {} {a}, {b}", dtype_of(a))

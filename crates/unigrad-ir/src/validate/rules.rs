@@ -94,6 +94,10 @@ impl Checker<'_> {
                     self.result(inst, if op.gives_bool() { bool_type } else { Type::Scalar(dtype) });
                 }
             }
+            Op::ApproxExp2(a) => {
+                self.wants(*a, Type::Scalar(DType::F32));
+                self.result(inst, Type::Scalar(DType::F32));
+            }
             Op::Binary(op, a, b) => {
                 if let (Some(dtype), Some(other)) = (self.scalar(*a), self.scalar(*b)) {
                     if dtype != other {

@@ -84,6 +84,7 @@ pub(super) fn analyse(program: &Program, target: &Target) -> Spreads {
             | Op::Lane
             | Op::Counter
             | Op::Unary(..)
+            | Op::ApproxExp2(_)
             | Op::Binary(..)
             | Op::Fma(..)
             | Op::MulHi(..)
@@ -219,7 +220,7 @@ impl Analysis<'_> {
             Op::Thread(axis) => self.thread(*axis),
             Op::Lane => Fact { ramp: true, ..varying },
             Op::Counter | Op::Atomic(..) | Op::CompareExchange(..) | Op::Raw(_) => varying,
-            Op::Unary(_, a) | Op::Bitcast(a) | Op::Extract(a, _) | Op::FragmentFill(a) => self.most(&[*a]),
+            Op::Unary(_, a) | Op::ApproxExp2(a) | Op::Bitcast(a) | Op::Extract(a, _) | Op::FragmentFill(a) => self.most(&[*a]),
             Op::Cast(a) => self.fact(*a),
             Op::Binary(op, a, b) => self.binary(*op, *a, *b),
             Op::Fma(a, b, c) | Op::Select(a, b, c) | Op::FragmentMma(a, b, c) => self.most(&[*a, *b, *c]),

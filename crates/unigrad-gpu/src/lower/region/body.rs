@@ -5,6 +5,7 @@
 //! Never: decides which thread does which point, or makes reductions: schedules put those values in with [`Memo::put`].
 
 use super::{
+    exponential,
     lanes::{Lanes, Shape},
     map::{dense, unravel},
     ops, quotient,
@@ -38,6 +39,8 @@ pub(crate) struct Body<'a> {
     ranges: Vec<Option<Range>>,
     /// By instruction: see [`quotient::rounded`].
     rounded: Vec<bool>,
+    /// By instruction: see [`exponential::approximate`].
+    approximate: Vec<bool>,
     /// By argument; none where nothing can be touched.
     places: Vec<Option<Place>>,
     scalars: Vec<Option<Scalar>>,
@@ -226,7 +229,8 @@ impl<'a> Body<'a> {
     ) -> Body<'a> {
         let uniform = Memo { values: vec![None; region.insts.len()], ..Memo::default() };
         let (levels, live, ranges, rounded) = (region.levels(), live(region), ranges(region), quotient::rounded(region));
-        Body { region, target, levels, live, ranges, rounded, places, scalars, error, uniform }
+        let approximate = if target.approximates() { exponential::approximate(region) } else { vec![false; region.insts.len()] };
+        Body { region, target, levels, live, ranges, rounded, approximate, places, scalars, error, uniform }
     }
 
     /// Declares the region's buffers and scalars as parameters, which are the kernel's `first_arg ..` and `first_scalar ..`, and makes its
@@ -514,6 +518,14 @@ impl<'a> Body<'a> {
             InstOp::Load { arg, index, mask } => {
                 let mask = mask.map(|mask| memo.need(mask).cloned()).transpose()?;
                 self.load(b, point, memo, *arg as usize, index, mask, to)?
+            }
+            InstOp::Unary(_, a) if self.approximate[at] => {
+                let x = memo.need(*a)?;
+                let log2_e = b.float(DType::F32, std::f64::consts::LOG2_E);
+                Lanes::map(b, shape, &[x], |b, v| {
+                    let exponent = b.mul(v[0], log2_e);
+                    b.approx_exp2(exponent)
+                })
             }
             InstOp::Unary(op, a) => {
                 let x = memo.need(*a)?;

@@ -5,7 +5,8 @@
 //! Always: every sum is in a fixed order: of so many rows a thread, then of all threads that have the column.
 //! Never: more rows a thread than a plain sum may have.
 //!
-//! For a layer of GPT-2 (32,768 rows of 768) the walk reads 200 MB less than three launches.
+//! For a layer of GPT-2 (32,768 rows of 768) the walk reads 200 MB less than three launches. On an H200 it takes 106 us where these take 158. Its threads are
+//! few, for each holds sums: so all of a row is asked for at once ([`RowPlan::early`]), without which it takes 128.
 
 use super::{
     body::{Body, Memo},
@@ -166,7 +167,7 @@ fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsup
         return Ok(None);
     }
     let facts = Body::new(&region, target, vec![None; region.args.len()], vec![None; region.scalars.len()], None);
-    let plan = RowPlan::new(&facts, target);
+    let plan = RowPlan::early(&facts, target).unwrap_or_else(|| RowPlan::new(&facts, target));
     let RowSchedule { arrangement, width, kept: Kept::InRegisters(each), splits: 1, .. } = plan.schedule else { return Ok(None) };
     let words: usize = region.args[n_args..].iter().map(|arg| each * width * arg.dtype.size().div_ceil(4)).sum();
     if arrangement.columns || words > SUM_WORDS {

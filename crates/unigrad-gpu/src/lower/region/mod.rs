@@ -9,6 +9,7 @@
 mod body;
 mod crossed;
 mod divide;
+mod exponential;
 mod grouped;
 mod grouped_rows;
 mod kept;

@@ -23,6 +23,8 @@ pub(super) struct Passes {
     pub(super) picks: Vec<Option<Pick>>,
     /// By instruction: of sums of `exp(x - max(x))` that are made in one walk with the greatest element ([`Fold::Exponentials`]), `x`.
     exponentials: Vec<Option<usize>>,
+    /// Loads that the first walk makes though later ones need them; see [`Passes::early`].
+    early: Vec<usize>,
     /// By walk: its reductions.
     pub(super) reductions: Vec<Vec<usize>>,
     /// Whether something is stored at every point.
@@ -100,7 +102,24 @@ impl Passes {
         for at in (0..n).filter(|at| body.live[*at] && is_fold(*at)) {
             reductions[depth[at] - 1].push(at);
         }
-        Passes { depth, picks, exponentials, reductions, full_stores, row_stores }
+        Passes { depth, picks, exponentials, early: Vec::new(), reductions, full_stores, row_stores }
+    }
+
+    /// With all that is loaded of a row loaded in the first walk, so that threads wait for memory once for each row; none if that is so already. Threads
+    /// that do many rows one after the other have few others beside them that could use the time.
+    pub(super) fn early(mut self, body: &Body<'_>) -> Option<Passes> {
+        let is_plain = |at: &usize| {
+            let InstOp::Load { index, mask: None, .. } = &body.region.insts[*at].op else { return false };
+            is_dear(body, *at) && index.dynamic.is_empty()
+        };
+        let mut made = self.needed(body, 0, |_| false);
+        for pass in 1..self.len() {
+            let needed = self.needed(body, pass, |_| false);
+            let late = (0..needed.len()).filter(|at| needed[*at] && !made[*at]).filter(is_plain).collect::<Vec<_>>();
+            late.iter().for_each(|at| made[*at] = true);
+            self.early.extend(late);
+        }
+        (!self.early.is_empty()).then_some(self)
     }
 
     /// How many walks there are.
@@ -125,7 +144,7 @@ impl Passes {
         for at in (0..needed.len()).rev() {
             let goal = self.reductions[pass].contains(&at);
             let store = self.stores(pass) && body.levels[at] == Level::Full && matches!(region.insts[at].op, InstOp::Store { .. });
-            needed[at] |= store;
+            needed[at] |= store || pass == 0 && self.early.contains(&at);
             if goal || needed[at] && !have(at) {
                 self.visit_values(region, at, |value| needed[value] |= body.levels[value] == Level::Full);
             }

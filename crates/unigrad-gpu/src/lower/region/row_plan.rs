@@ -48,6 +48,12 @@ impl RowPlan {
         if takes_over { online } else { plan }
     }
 
+    /// With rows in registers, and loaded in one go, if they fit there so.
+    pub(super) fn early(body: &Body<'_>, target: &Target) -> Option<RowPlan> {
+        let plan = RowPlan::of(body, target, picks::settled(body, false).early(body)?);
+        matches!(plan.schedule.kept, Kept::InRegisters(_)).then_some(plan)
+    }
+
     fn no_picks(body: &Body<'_>) -> Vec<Option<picks::Pick>> {
         vec![None; body.region.insts.len()]
     }

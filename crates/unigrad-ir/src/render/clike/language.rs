@@ -113,6 +113,8 @@ pub(in crate::render) struct Language {
     pub(in crate::render) spaces: Spaces,
     /// What a program begins with on a device that launches it before the program ahead of it has ended: it waits for that. Else empty.
     pub(in crate::render) wait: fn(&Target) -> &'static [&'static str],
+    /// The function that [`crate::Op::ApproxExp2`] is.
+    pub(in crate::render) approx_exp2: &'static str,
     /// Whether the entry's `{i}` may be followed by how many workgroups should fit a compute unit.
     pub(in crate::render) at_once: bool,
     /// What stands in the place of `{c}` in the entry where `{i}` workgroups are there at the same time.
@@ -211,6 +213,7 @@ pub(in crate::render) const C_LIKE: Language = Language {
     helpers: &[],
     helpers_for: |_| &[],
     wait: |_| &[],
+    approx_exp2: "exp2",
     at_once: false,
     cluster: "",
     tensor_map: None,

@@ -200,6 +200,7 @@ impl Writer<'_> {
             | Op::Lane
             | Op::Counter
             | Op::Unary(..)
+            | Op::ApproxExp2(_)
             | Op::Binary(..)
             | Op::Fma(..)
             | Op::MulHi(..)
@@ -442,6 +443,7 @@ impl Writer<'_> {
             Op::GroupCount(axis) => self.axis(self.language.group_count, *axis),
             Op::Lane => self.lane(value),
             Op::Unary(op, a) => self.unary(value, *op, *a),
+            Op::ApproxExp2(a) => format!("{}({})", self.function(self.language.approx_exp2, inst.ty.dtype()), self.value(*a)),
             Op::Binary(op, a, b) => self.binary(value, *op, *a, *b),
             Op::Fma(a, b, c) => {
                 let name = self.function("fma", inst.ty.dtype());

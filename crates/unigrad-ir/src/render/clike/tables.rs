@@ -146,6 +146,7 @@ pub(super) fn choices(program: &Program, tables: Tables) -> BTreeMap<Value, Vec<
             | Op::Lane
             | Op::Counter
             | Op::Unary(..)
+            | Op::ApproxExp2(_)
             | Op::Binary(..)
             | Op::Fma(..)
             | Op::MulHi(..)

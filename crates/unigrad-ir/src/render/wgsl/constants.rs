@@ -52,6 +52,7 @@ impl Known {
             | Op::Lane
             | Op::Counter
             | Op::Unary(..)
+            | Op::ApproxExp2(_)
             | Op::Binary(..)
             | Op::Fma(..)
             | Op::MulHi(..)
@@ -126,6 +127,7 @@ impl Walk<'_> {
                         | Op::Lane
                         | Op::Counter
                         | Op::Unary(..)
+                        | Op::ApproxExp2(_)
                         | Op::Binary(..)
                         | Op::Fma(..)
                         | Op::MulHi(..)

@@ -2,7 +2,7 @@
 
 use super::{Rep, Writer, halves, rep, unroll, v};
 use crate::{Dialect, Op, Param, Place, Raw, RenderError, Stmt, SubgroupOp, Type, Value};
-use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp};
+use unigrad_scalar::{BinaryOp, DType, Literal, ReduceOp, UnaryOp};
 
 impl Writer<'_> {
     pub(super) fn block(&mut self, block: &[Stmt]) -> Result<(), RenderError> {
@@ -172,6 +172,7 @@ impl Writer<'_> {
             Op::Lane => "lane".to_owned(),
             Op::Counter => return Err(self.error(Some(value), "a counter outside of its loop", "validate the program first")),
             Op::Unary(op, a) => self.unary(*op, of(*a), &v(*a))?,
+            Op::ApproxExp2(a) => self.unary(UnaryOp::Exp2, of(*a), &v(*a))?,
             Op::Binary(op, a, b) => {
                 let [x, y] = self.operands(*op, [*a, *b]);
                 self.binary(*op, of(*a), &x, &y)?

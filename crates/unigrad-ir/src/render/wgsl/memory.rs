@@ -68,6 +68,7 @@ impl Writer<'_> {
                 | Op::Lane
                 | Op::Counter
                 | Op::Unary(..)
+                | Op::ApproxExp2(_)
                 | Op::Binary(..)
                 | Op::Fma(..)
                 | Op::MulHi(..)
