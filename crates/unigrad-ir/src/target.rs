@@ -116,9 +116,10 @@ impl Target {
         self.dialect != Dialect::OpenCl
     }
 
-    /// Whether [`crate::Op::ApproxExp2`] is less than an exponential: on NVIDIA's GPUs; and the interpreter does it so that what is written with it is run.
+    /// Whether [`crate::Op::ApproxExp2`] is less than an exponential: on NVIDIA's GPUs, in their own words; and the interpreter does it, so
+    /// that what is written with it is run.
     pub fn approximates(&self) -> bool {
-        matches!(self.dialect, Dialect::Cuda | Dialect::Ir)
+        self.own_words && matches!(self.dialect, Dialect::Cuda | Dialect::Ir)
     }
 
     /// Whether a table's buffers are told apart by branches: WGSL has no pointer to keep, so what is done with one is written out for each, or

@@ -1,5 +1,5 @@
 //! Rows and sums down their columns in one walk: a workgroup does many rows, one after the other, and each of its threads, which has the same columns in
-//! all of them, adds up what it makes there. A launch after it adds up what the workgroups left, and does the rest of the columns.
+//! all of them, adds up what it makes there. What comes after it adds up what the workgroups left, and does the rest of all columns.
 //!
 //! In: a [`Crossed`], a target. Out: steps; where rows do not fit into a thread's registers, those of each region after the other's.
 //! Always: every sum is in a fixed order: of so many rows a thread, then of all threads that have the column.
@@ -188,6 +188,17 @@ fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsup
     let mut lowered = Lowered::default();
     kernel.step(&mut lowered, Job::All)?;
     let scratch: Vec<usize> = region.args[n_args..].iter().map(Arg::bytes).collect();
+    in_scratch(&mut lowered, n_args);
+    lowered.scratch = scratch;
+    let left: Vec<(ColumnSum, Arg)> = sums.iter().copied().zip(region.args[n_args..].iter().copied()).collect();
+    let (rest, places) = of_partials(crossed, parts, &left);
+    lowered = lowered.then_at(super::region(&rest, target)?, |arg| places[arg], crossed.rows.scalars.len());
+    in_scratch(&mut lowered, n_args);
+    Ok(Some(lowered))
+}
+
+/// Arguments after the first `n_args` are scratch buffers.
+fn in_scratch(lowered: &mut Lowered, n_args: usize) {
     for arg in lowered.steps.iter_mut().flat_map(|step| &mut step.args) {
         if let ProgramArg::Arg(at) = *arg
             && at >= n_args
@@ -195,49 +206,59 @@ fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsup
             *arg = ProgramArg::Scratch(at - n_args);
         }
     }
-    lowered.scratch = scratch;
-    for (part, (columns, places, scalars)) in crossed.parts().into_iter().skip(1).enumerate() {
-        let own: Vec<(usize, ColumnSum)> = sums.iter().copied().enumerate().filter(|(_, sum)| sum.part == part).collect();
-        let partials: Vec<(usize, usize, Arg)> =
-            own.iter().map(|(scratch, sum)| (*scratch, sum.at, region.args[n_args + scratch])).collect();
-        let rest = of_partials(columns, parts, &partials);
-        let n_own = columns.args.len();
-        // Where arguments of the whole kernel end, partial sums begin.
-        let place = |arg: usize| if arg < n_own { places[arg] } else { n_args + partials[arg - n_own].0 };
-        lowered = lowered.then_at(super::region(&rest, target)?, place, scalars);
-        for arg in lowered.steps.iter_mut().flat_map(|step| &mut step.args) {
-            if let ProgramArg::Arg(at) = *arg
-                && at >= n_args
-            {
-                *arg = ProgramArg::Scratch(at - n_args);
-            }
-        }
-    }
-    Ok(Some(lowered))
 }
 
-/// The region of columns with its sums over what workgroups left: for each the scratch buffer, the sum's instruction, and what it has as an argument.
-fn of_partials(columns: &Region, parts: usize, partials: &[(usize, usize, Arg)]) -> Region {
-    let mut region = columns.clone();
-    let width = region.axes[0];
-    region.axes[1] = parts;
-    let mut insts: Vec<Inst> = Vec::with_capacity(region.insts.len() + partials.len());
-    for (_, _, arg) in partials {
-        let at = region.args.len() as u32;
-        region.args.push(Arg { write: false, ..*arg });
+/// The regions of columns as one, which adds up what workgroups left of each sum, and where each of its arguments is among those of the kernel, after which
+/// come what was left. Its scalars are the columns', in order.
+fn of_partials(crossed: &Crossed, parts: usize, left: &[(ColumnSum, Arg)]) -> (Region, Vec<usize>) {
+    let n_args = crossed.args().len();
+    let all = crossed.parts();
+    let (name, width) = all.get(1).map_or((crossed.rows.name.clone(), 0), |(first, ..)| (first.name.clone(), first.axes[0]));
+    let mut rest = Region {
+        name,
+        axes: SmallVec::from_slice(&[width, parts]),
+        n_parallel: 1,
+        args: Vec::new(),
+        scalars: Vec::new(),
+        insts: Vec::new(),
+    };
+    let mut places = Vec::new();
+    for (at, (_, arg)) in left.iter().enumerate() {
+        places.push(n_args + at);
+        rest.args.push(Arg { write: false, ..*arg });
         let index = Index { strides: SmallVec::from_slice(&[1, width as i64]), ..Index::default() };
-        insts.push(Inst { op: InstOp::Load { arg: at, index, mask: None }, dtype: arg.dtype });
+        rest.insts.push(Inst { op: InstOp::Load { arg: at as u32, index, mask: None }, dtype: arg.dtype });
     }
-    let by = partials.len() as u32;
-    for (at, inst) in columns.insts.iter().enumerate() {
-        let mut inst = inst.clone();
-        let partial = partials.iter().position(|(_, sum, _)| *sum == at);
-        match (&mut inst.op, partial) {
-            (InstOp::Reduce(ReduceOp::Sum, of), Some(partial)) => *of = unigrad_kernel::Value(partial as u32),
-            (op, _) => op.map_values(|value| unigrad_kernel::Value(value.0 + by)),
+    for (part, (columns, own, _)) in all.into_iter().skip(1).enumerate() {
+        let (args, scalars, by) = (rest.args.len() as u32, rest.scalars.len() as u32, rest.insts.len() as u32);
+        for (at, inst) in columns.insts.iter().enumerate() {
+            let mut inst = inst.clone();
+            let of = left.iter().position(|(sum, _)| (sum.part, sum.at) == (part, at));
+            match (&mut inst.op, of) {
+                (InstOp::Reduce(ReduceOp::Sum, what), Some(of)) => *what = unigrad_kernel::Value(of as u32),
+                (op, _) => op.map_values(|value| unigrad_kernel::Value(value.0 + by)),
+            }
+            match &mut inst.op {
+                InstOp::Load { arg, .. } | InstOp::Store { arg, .. } => *arg += args,
+                InstOp::Scalar(at) => *at += scalars,
+                InstOp::Const(_)
+                | InstOp::AxisIndex(_)
+                | InstOp::Acc
+                | InstOp::Unary(..)
+                | InstOp::Binary(..)
+                | InstOp::Where(..)
+                | InstOp::Cast(_)
+                | InstOp::Bitcast(_)
+                | InstOp::Bounded { .. }
+                | InstOp::Philox { .. }
+                | InstOp::Reduce(..)
+                | InstOp::ArgReduce(..) => {}
+            }
+            rest.insts.push(inst);
         }
-        insts.push(inst);
+        rest.args.extend(&columns.args);
+        rest.scalars.extend(&columns.scalars);
+        places.extend(own);
     }
-    region.insts = insts;
-    region
+    (rest, places)
 }
