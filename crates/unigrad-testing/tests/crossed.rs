@@ -151,13 +151,14 @@ fn updates_stay_in_place() {
         }
         all
     };
-    let device = unigrad_testing::devices()[0];
-    let [crossed, apart] = plans(|| drop(step(&device)));
+    // A GPU's plan reads the bias again for the loss, between the rows and its update: there the columns stay where they are.
+    let cpu = Device::open("cpu").unwrap();
+    let [crossed, apart] = plans(|| drop(step(&cpu)));
     let donated = |plans: &[Plan]| plans.iter().map(|plan| plan.donated.iter().flatten().count()).collect::<Vec<_>>();
     let text = crossed.iter().map(ToString::to_string).collect::<String>();
     assert!(crossed.iter().flat_map(|plan| &plan.launches).any(|launch| is_crossed(&launch.kernel).is_some()), "{text}");
     assert_eq!(donated(&crossed), donated(&apart));
-    let want = step(&Device::open("cpu").unwrap());
+    let want = step(&cpu);
     for device in unigrad_testing::devices() {
         for (at, (got, want)) in step(&device).iter().zip(&want).enumerate() {
             for (got, want) in read(got).into_iter().zip(read(want)) {
