@@ -187,18 +187,11 @@ fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsup
     let kernel = RowKernel { region: &region, target, passes, schedule: *schedule, kept, long: plan.is_long(), down: &down };
     let mut lowered = Lowered::default();
     kernel.step(&mut lowered, Job::All)?;
-    let scratch: Vec<usize> = region.args[n_args..].iter().map(Arg::bytes).collect();
-    in_scratch(&mut lowered, n_args);
-    lowered.scratch = scratch;
+    lowered.scratch = region.args[n_args..].iter().map(Arg::bytes).collect();
     let left: Vec<(ColumnSum, Arg)> = sums.iter().copied().zip(region.args[n_args..].iter().copied()).collect();
     let (rest, places) = of_partials(crossed, parts, &left);
     lowered = lowered.then_at(super::region(&rest, target)?, |arg| places[arg], crossed.rows.scalars.len());
-    in_scratch(&mut lowered, n_args);
-    Ok(Some(lowered))
-}
-
-/// Arguments after the first `n_args` are scratch buffers.
-fn in_scratch(lowered: &mut Lowered, n_args: usize) {
+    // Where arguments of the whole kernel end, partial sums begin.
     for arg in lowered.steps.iter_mut().flat_map(|step| &mut step.args) {
         if let ProgramArg::Arg(at) = *arg
             && at >= n_args
@@ -206,6 +199,7 @@ fn in_scratch(lowered: &mut Lowered, n_args: usize) {
             *arg = ProgramArg::Scratch(at - n_args);
         }
     }
+    Ok(Some(lowered))
 }
 
 /// The regions of columns as one, which adds up what workgroups left of each sum, and where each of its arguments is among those of the kernel, after which

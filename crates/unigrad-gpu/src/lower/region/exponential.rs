@@ -56,7 +56,7 @@ pub(super) fn approximate(region: &Region) -> Vec<bool> {
     }
     let is_one = |at: usize| {
         let InstOp::Unary(UnaryOp::Exp, exponent) = region.insts[at].op else { return false };
-        let is_weight = is_distance(region, exponent);
+        let is_weight = distance(region, exponent).is_some();
         region.insts[at].dtype == DType::F32
             && is_read[at]
             && (is_weight && is_term[at] || is_rounded[at] && (is_weight || is_logarithm(region, exponent)))
@@ -64,19 +64,19 @@ pub(super) fn approximate(region: &Region) -> Vec<bool> {
     (0..n).map(is_one).collect()
 }
 
-/// Whether a value is `x - max(x)`.
-fn is_distance(region: &Region, value: Value) -> bool {
-    let InstOp::Binary(BinaryOp::Sub, x, max) = region.insts[value.index()].op else { return false };
-    matches!(region.insts[max.index()].op, InstOp::Reduce(ReduceOp::Max, of) if of == x)
+/// `x`, if a value is `x - max(x)`.
+pub(super) fn distance(region: &Region, value: Value) -> Option<Value> {
+    let InstOp::Binary(BinaryOp::Sub, x, max) = region.insts[value.index()].op else { return None };
+    matches!(region.insts[max.index()].op, InstOp::Reduce(ReduceOp::Max, of) if of == x).then_some(x)
 }
 
 /// Whether a value is the logarithm of a probability: `d - log(sum(exp(d)))`.
 fn is_logarithm(region: &Region, value: Value) -> bool {
     let op = |value: Value| &region.insts[value.index()].op;
-    let InstOp::Binary(BinaryOp::Sub, distance, log) = *op(value) else { return false };
+    let InstOp::Binary(BinaryOp::Sub, of, log) = *op(value) else { return false };
     let InstOp::Unary(UnaryOp::Log, sum) = *op(log) else { return false };
     let InstOp::Reduce(ReduceOp::Sum, term) = *op(sum) else { return false };
-    matches!(*op(term), InstOp::Unary(UnaryOp::Exp, of) if of == distance) && is_distance(region, distance)
+    matches!(*op(term), InstOp::Unary(UnaryOp::Exp, exponent) if exponent == of) && distance(region, of).is_some()
 }
 
 #[cfg(test)]

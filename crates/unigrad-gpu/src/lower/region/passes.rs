@@ -5,6 +5,7 @@
 
 use super::{
     body::Body,
+    exponential,
     ops::{Carried, Fold},
     picks::Pick,
     row::Job,
@@ -59,10 +60,9 @@ fn exponentials_of(region: &Region, at: usize) -> Option<usize> {
     let op = |value: &Value| &region.insts[value.index()].op;
     let InstOp::Reduce(ReduceOp::Sum, term) = &region.insts[at].op else { return None };
     let InstOp::Unary(UnaryOp::Exp, distance) = op(term) else { return None };
-    let InstOp::Binary(BinaryOp::Sub, x, max) = op(distance) else { return None };
-    let is_greatest = matches!(op(max), InstOp::Reduce(ReduceOp::Max, of) if of == x);
+    let x = &exponential::distance(region, *distance)?;
     let is_float = [term, distance, x].iter().all(|value| region.insts[value.index()].dtype.is_float());
-    (is_greatest && is_float && region.row_len() > 0).then_some(x.index())
+    (is_float && region.row_len() > 0).then_some(x.index())
 }
 
 impl Passes {
