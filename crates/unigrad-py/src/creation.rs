@@ -167,6 +167,7 @@ pub(crate) fn full<'py>(
     let value = if let Ok(tensor) = fill_value.cast::<PyTensor>() { tensor.get().item(py)? } else { fill_value.clone() };
     if let Some(crate::arguments::Other::Wide(value)) = of_argument(py, "fill_value", crate::arguments::Other::of(&value))? {
         let dtype = dtype.map_or(DType::U64, |dtype| dtype.0);
+        crate::tensor::data::wide_literal(py, dtype, value)?;
         return finished(py, requires_grad, || Tensor::from_slice(&[value], [0; 0], &device).cast(dtype).expand(size.0.clone()));
     }
     let Some(value) = of_argument(py, "fill_value", crate::arguments::number(&value))? else {

@@ -68,6 +68,37 @@ impl Literal {
         Literal { dtype, bits }
     }
 
+    /// [`Literal::float`] of a value that the dtype holds, of integers without its fraction; floats round what they do not hold.
+    pub fn checked_float(dtype: DType, value: f64) -> Option<Literal> {
+        if dtype.is_int() {
+            let (least, most) = Literal::bounds(dtype);
+            // The cast saturates, far beyond all integers.
+            if value.is_nan() || !(least..=most).contains(&(value as i128)) {
+                return None;
+            }
+        }
+        Some(Literal::float(dtype, value))
+    }
+
+    /// [`Literal::int`] of a value that the dtype holds. As in PyTorch a negative one stands in an unsigned dtype for what it is in two's complement, if
+    /// its digits fit.
+    pub fn checked_int(dtype: DType, value: i64) -> Option<Literal> {
+        if dtype.is_int() {
+            let (least, most) = Literal::bounds(dtype);
+            let least = if dtype.is_unsigned_int() { -most } else { least };
+            if !(least..=most).contains(&i128::from(value)) {
+                return None;
+            }
+        }
+        Some(Literal::int(dtype, value))
+    }
+
+    /// The least and the greatest value of an integer dtype.
+    fn bounds(dtype: DType) -> (i128, i128) {
+        let [least, most] = [Literal::min_value(dtype), Literal::max_value(dtype)].map(Literal::as_i64);
+        (least.into(), if dtype.is_unsigned_int() { (most as u64).into() } else { most.into() })
+    }
+
     /// Zero, or `false`.
     pub fn zero(dtype: DType) -> Literal {
         Literal::int(dtype, 0)

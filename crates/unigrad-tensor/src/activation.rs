@@ -101,7 +101,7 @@ impl Tensor {
 
     /// `min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. [`Tensor::hardtanh`] is that of -1 and 1.
     ///
-    /// Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all.
+    /// Integers stay what they are, with limits rounded toward 0, those below what the dtype holds at its least number; bools have none at all.
     #[track_caller]
     pub fn hardtanh_with(&self, low: f64, high: f64) -> Tensor {
         let dtype = self.dtype();
@@ -110,9 +110,9 @@ impl Tensor {
             return gated("hardtanh", self, value, move |x| x.gt(low).logical_and(x.lt(high)));
         }
         let (low, high) = (low.trunc(), high.trunc());
-        if dtype == DType::Bool || (dtype.is_unsigned_int() && (low < 0.0 || high < 0.0)) {
+        if dtype == DType::Bool {
             let message = format!("limits of {low} and {high} for {dtype}");
-            return Tensor::fail(ErrorKind::DType, "hardtanh", message, "cast to a float or a signed integer", &[self]);
+            return Tensor::fail(ErrorKind::DType, "hardtanh", message, "cast to a float or an integer", &[self]);
         }
         // As casts do: beyond the range it is the last number.
         self.clamp(low as i64, high as i64)

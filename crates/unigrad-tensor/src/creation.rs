@@ -1,6 +1,6 @@
 //! Leaves: from values in memory, from formulas.
 
-use crate::{Device, Dims, Operand, Result, Tensor, eval, promotion::value_expr};
+use crate::{Device, Dims, Operand, Result, Tensor, Value, eval, promotion::value_expr};
 use unigrad_graph::{DType, Element, ErrorKind, Expr, Format, Literal, Shape, is_countable};
 
 /// Nested arrays, slices and vectors of elements, with their shape.
@@ -94,6 +94,20 @@ fn uploaded(result: Result<Expr>, op: &str) -> Tensor {
     }
 }
 
+/// The error of a value that an integer dtype does not hold, fraction aside.
+#[track_caller]
+fn unheld(op: &str, value: Value, dtype: DType) -> Option<Tensor> {
+    let (literal, value) = match value {
+        Value::Float(value) | Value::Constant(value) => (Literal::checked_float(dtype, value), value.to_string()),
+        Value::Int(value) => (Literal::checked_int(dtype, value), value.to_string()),
+        Value::Bool(_) => return None,
+    };
+    match literal {
+        Some(_) => None,
+        None => Some(Tensor::fail(ErrorKind::Argument, op, format!("{value} is out of range for {dtype}"), "choose a wider dtype", &[])),
+    }
+}
+
 impl Tensor {
     /// A tensor from values in row-major order.
     #[track_caller]
@@ -127,15 +141,23 @@ impl Tensor {
         }
     }
 
-    /// `value` in every element; a run-time value, so that another one does not need another plan.
+    /// `value` in every element; a run-time value, so that another one does not need another plan. Integers leave the fraction out; a value that
+    /// they do not hold is an error.
     #[track_caller]
     pub fn full(shape: impl Dims, value: f64, dtype: DType, device: &Device) -> Tensor {
+        if let Some(invalid) = unheld("full", Value::Float(value), dtype) {
+            return invalid;
+        }
         Tensor::from_expr(Expr::scalar(Literal::float(dtype, value), &shape.dims(), device.id()))
     }
 
-    /// [`Tensor::full`] of an integer, of which all 64 bits count.
+    /// [`Tensor::full`] of an integer, of which all 64 bits count. In an unsigned dtype a negative one stands for what it is in two's complement, if its
+    /// digits fit.
     #[track_caller]
     pub fn full_int(shape: impl Dims, value: i64, dtype: DType, device: &Device) -> Tensor {
+        if let Some(invalid) = unheld("full", Value::Int(value), dtype) {
+            return invalid;
+        }
         Tensor::from_expr(Expr::scalar(Literal::int(dtype, value), &shape.dims(), device.id()))
     }
 
@@ -183,12 +205,15 @@ impl Tensor {
         Tensor::from_expr(expr.constant_like(value))
     }
 
-    /// `value` in this tensor's shape, dtype and device.
+    /// `value` in this tensor's shape, dtype and device (see [`Tensor::full`]).
     #[track_caller]
     pub fn full_like(&self, value: f64) -> Tensor {
         let expr = self.expr();
         if expr.error().is_some() {
             return self.clone();
+        }
+        if let Some(invalid) = unheld("full_like", Value::Float(value), expr.dtype()) {
+            return invalid;
         }
         Tensor::from_expr(expr.scalar_like(Literal::float(expr.dtype(), value)))
     }
@@ -208,7 +233,7 @@ impl Tensor {
     /// `value` in this tensor's shape and device, in another dtype. An integer is exact.
     #[track_caller]
     pub fn full_like_as(&self, value: impl Into<Operand>, dtype: DType) -> Tensor {
-        self.spread_value(None, value.into(), Some(dtype))
+        self.spread_value("full_like_as", None, value.into(), Some(dtype))
     }
 
     /// Zeros of this tensor's dtype and device in another shape.
@@ -226,7 +251,7 @@ impl Tensor {
     /// `value` in this tensor's dtype and device, in another shape. An integer is exact.
     #[track_caller]
     pub fn new_full(&self, shape: impl Dims, value: impl Into<Operand>) -> Tensor {
-        self.spread_value(Some(shape.dims()), value.into(), None)
+        self.spread_value("new_full", Some(shape.dims()), value.into(), None)
     }
 
     #[track_caller]
@@ -240,7 +265,7 @@ impl Tensor {
     }
 
     #[track_caller]
-    fn spread_value(&self, shape: Option<Shape>, value: Operand, dtype: Option<DType>) -> Tensor {
+    fn spread_value(&self, op: &str, shape: Option<Shape>, value: Operand, dtype: Option<DType>) -> Tensor {
         let expr = self.expr();
         if expr.error().is_some() {
             return self.clone();
@@ -248,7 +273,10 @@ impl Tensor {
         let shape = shape.unwrap_or_else(|| expr.shape().clone());
         let dtype = dtype.unwrap_or(expr.dtype());
         match value {
-            Operand::Value(value) => Tensor::from_expr(value_expr(value, dtype, &shape, expr.device())),
+            Operand::Value(value) => match unheld(op, value, dtype) {
+                Some(invalid) => invalid,
+                None => Tensor::from_expr(value_expr(value, dtype, &shape, expr.device())),
+            },
             Operand::Tensor(value) => value.cast(dtype).expand(shape),
         }
     }

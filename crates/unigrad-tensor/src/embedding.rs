@@ -119,6 +119,22 @@ impl Bags {
     }
 }
 
+/// The offsets of bags, checked when they are computed: the first is 0, none is less than the one before it, or more than there are numbers.
+#[track_caller]
+fn checked_offsets(offsets: &Tensor, numbers: usize) -> Tensor {
+    let bags = offsets.numel();
+    if bags == 0 || offsets.is_invalid() {
+        return offsets.clone();
+    }
+    let offsets = offsets.cast(DType::I64);
+    let first = Tensor::from_expr(offsets.narrow(0, 0, 1).expr().label(1));
+    let before = offsets.narrow(0, 0, bags - 1);
+    let size = numbers.saturating_add(1);
+    let step = Tensor::from_expr((offsets.narrow(0, 1, bags - 1) - &before).expr().label(size));
+    let after = Tensor::from_expr((before + step).expr().label(size));
+    Tensor::concat(&[&first, &after], 0)
+}
+
 /// A number of a row from the end as one from the start.
 fn from_start(row: i64, entries: usize) -> i64 {
     if row < 0 { row.saturating_add(entries as i64) } else { row }
@@ -200,7 +216,8 @@ impl Tensor {
     }
 
     /// The rows of each bag of numbers together: their sum, mean or maximum, `[bags, features]`. A bag is a row of a matrix `[bags, n]` of
-    /// numbers, or what lies between two of the `offsets` in a vector. A bag without rows gives 0.
+    /// numbers, or what lies between two of the `offsets` in a vector, of which the first is 0, none is less than the one before it, and none is
+    /// more than there are numbers (checked when they are computed). A bag without rows gives 0.
     ///
     /// ```
     /// # unigrad_device::register(unigrad_cpu::CpuDriver::default());
@@ -261,7 +278,7 @@ impl Tensor {
         };
         let bags = Bags { index: index.clone(), counted, wide };
         match &options.offsets {
-            Some(offsets) => bags.of_vector(&rows, options.mode, offsets, offsets.numel() - least),
+            Some(offsets) => bags.of_vector(&rows, options.mode, &checked_offsets(offsets, shape[0]), offsets.numel() - least),
             None => bags.of_matrix(rows, options.mode),
         }
         .cast(dtype)

@@ -144,7 +144,7 @@ impl Tensor {
         }
     }
 
-    /// `d² / 2` where `|d| <= delta`, `delta * (|d| - delta / 2)` beyond; mean over all.
+    /// `d² / 2` where `|d| <= delta`, `delta * (|d| - delta / 2)` beyond; mean over all, in this tensor's float dtype.
     #[track_caller]
     pub fn huber_loss(&self, target: &Tensor, delta: f64) -> Tensor {
         if let Some(cast) = crate::autocast::entered("huber_loss") {
@@ -166,7 +166,7 @@ impl Tensor {
         let size = d.abs();
         let is_far = size.gt(K(delta));
         let far = (size - K(0.5 * delta)) * K(delta);
-        is_far.where_(far, near(&d, &is_far) * K(0.5)).reduced(reduction)
+        is_far.where_(far, near(&d, &is_far) * K(0.5)).cast(self.float_dtype()).reduced(reduction)
     }
 
     /// [`Tensor::huber_loss`] divided by `beta`.

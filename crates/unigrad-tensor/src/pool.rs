@@ -88,14 +88,21 @@ fn plan(op: &str, x: &Tensor, n: usize, options: &PoolOptions) -> Result<(Expr, 
     for d in 0..n {
         let size = e.shape()[d + 2].saturating_add(spec.pad[d].saturating_mul(2));
         let span = spec.dilation[d].saturating_mul(spec.kernel[d] - 1).saturating_add(1);
-        if size < span {
+        // With `ceil_mode` a window may reach behind the padding, by less than its stride.
+        let beyond = if options.ceil_mode && e.shape()[d + 2] > 0 { spec.stride[d] - 1 } else { 0 };
+        if size.saturating_add(beyond) < span {
             let message = format!("a window spans {span} but the padded input has {size} along spatial axis {d} of {:?}", e.shape());
             return Err(Tensor::fail(ErrorKind::Shape, op, message, "use a smaller window or dilation, or more padding", &[x]));
         }
         padded.push(size);
-        let mut count = (size - span) / spec.stride[d] + 1;
+        if size < span {
+            // What is behind the padding is nothing, and counts for nothing.
+            spec.kernel[d] = (size - 1) / spec.dilation[d] + 1;
+        }
+        let room = size.saturating_sub(span);
+        let mut count = room / spec.stride[d] + 1;
         if options.ceil_mode
-            && !(size - span).is_multiple_of(spec.stride[d])
+            && !room.is_multiple_of(spec.stride[d])
             && count.saturating_mul(spec.stride[d]) < e.shape()[d + 2].saturating_add(spec.pad[d])
         {
             // A window that starts in the padding behind the end does not count.

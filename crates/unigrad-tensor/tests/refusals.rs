@@ -1,6 +1,6 @@
 //! What is refused, and how: sizes that no memory has, arguments that hide a mistake, labels that are no class; and what is taken at rank 0.
 
-use unigrad_tensor::{ConvOptions, CrossEntropyOptions, DType, Device, Tensor, grad};
+use unigrad_tensor::{BagMode, ConvOptions, CrossEntropyOptions, DType, Device, EmbeddingBagOptions, Tensor, grad};
 
 const MAX: usize = usize::MAX;
 
@@ -19,6 +19,70 @@ fn refused(op: &str, tensor: &Tensor) {
     let error = tensor.error().expect("it is accepted").to_string();
     assert!(error.starts_with(&format!("{op}: ")) && error.contains("help: "), "{error}");
     assert!(error.contains("refusals.rs"), "another place than the caller's: {error}");
+}
+
+#[test]
+fn numbers_that_integers_do_not_hold() {
+    let d = device();
+    let held: [(DType, i64, i64); 7] = [
+        (DType::U8, -255, 255),
+        (DType::I8, -128, 127),
+        (DType::U16, -65535, 65535),
+        (DType::I16, -32768, 32767),
+        (DType::U32, -0xffff_ffff, 0xffff_ffff),
+        (DType::I32, i32::MIN as i64, i32::MAX as i64),
+        (DType::I64, i64::MIN, i64::MAX),
+    ];
+    for (dtype, least, most) in held {
+        let like = Tensor::zeros([2], dtype, &d);
+        for value in [least, most] {
+            // In two's complement, where a negative one has as many digits.
+            let want = if value < 0 && dtype.is_unsigned_int() { value + most + 1 } else { value };
+            for full in [
+                Tensor::full_int([2], value, dtype, &d),
+                like.new_full([2], value),
+                Tensor::zeros([2], DType::F32, &d).full_like_as(value, dtype),
+            ] {
+                assert_eq!(full.cast(DType::I64).to_vec::<i64>().unwrap(), [want; 2], "{dtype} {value}");
+            }
+        }
+        for value in [least.checked_sub(1), most.checked_add(1)].into_iter().flatten() {
+            refused("full", &Tensor::full_int([2], value, dtype, &d));
+            refused("new_full", &like.new_full([2], value));
+            refused("full_like_as", &like.full_like_as(value, dtype));
+        }
+        // A fraction is left out first.
+        assert!(!Tensor::full([2], 127.9, dtype, &d).is_invalid());
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -1e30, most as f64 + 1.0] {
+            refused("full", &Tensor::full([2], value, dtype, &d));
+            refused("full_like", &like.full_like(value));
+        }
+    }
+    assert_eq!(Tensor::full_int([1], -1, DType::U64, &d).to_vec::<u64>().unwrap(), [u64::MAX]);
+    refused("full", &Tensor::full([1], -1.0, DType::U64, &d));
+    refused("full", &Tensor::full([1], 18_446_744_073_709_551_616.0, DType::U64, &d));
+    for dtype in [DType::F16, DType::F32, DType::Bool] {
+        assert!(!Tensor::full([1], 1e300, dtype, &d).is_invalid(), "{dtype}");
+    }
+}
+
+#[test]
+fn offsets_that_begin_no_bag() {
+    let d = device();
+    let table = Tensor::new([[1.0f32], [10.0], [100.0]], &d);
+    let bags = |offsets: &[i64], include_last_offset: bool| {
+        let offsets = Tensor::from_slice(offsets, [offsets.len()], &d);
+        let options = EmbeddingBagOptions { mode: BagMode::Sum, offsets: Some(offsets), include_last_offset, ..Default::default() };
+        table.embedding_bag(&Tensor::new([0i64, 1, 2], &d), &options).to_vec::<f32>()
+    };
+    assert_eq!(bags(&[0, 2, 2, 3], false).unwrap(), [11.0, 0.0, 100.0, 0.0]);
+    assert_eq!(bags(&[0, 2, 3], true).unwrap(), [11.0, 100.0]);
+    assert_eq!(bags(&[0], false).unwrap(), [111.0]);
+    assert!(bags(&[], false).unwrap().is_empty());
+    for wrong in [&[1, 2][..], &[-1, 2], &[0, 4], &[0, 2, 1], &[0, -1], &[0, i64::MAX, 1], &[0, i64::MIN]] {
+        let error = bags(wrong, false).unwrap_err().to_string();
+        assert!(error.contains("is out of range"), "{wrong:?}: {error}");
+    }
 }
 
 #[test]

@@ -416,6 +416,29 @@ fn losses_and_pools() {
     let p = ramp(&[1, 1, 5]).avg_pool1d(&PoolOptions { ceil_mode: true, count_include_pad: false, ..PoolOptions::new(2) });
     same(&p, &[1, 1, 3], &[0.5, 2.5, 4.0]);
     same(&ramp(&[1, 1, 5]).max_pool1d(&PoolOptions::new(2)), &[1, 1, 2], &[1.0, 3.0]);
+    // One window wider than the padded input, by less than a stride; expected values are PyTorch's.
+    let x = t([[[1.0f32, 5.0, 2.0]]]);
+    let wide = |kernel: usize, stride: usize, padding: usize, dilation: usize, count_include_pad: bool| PoolOptions {
+        ceil_mode: true,
+        count_include_pad,
+        dilation: vec![dilation],
+        ..PoolOptions::new(kernel).stride(stride).padding(padding)
+    };
+    for (kernel, stride, padding, dilation, want) in
+        [(4, 2, 0, 1, 5.0), (5, 3, 0, 1, 5.0), (6, 3, 1, 1, 5.0), (2, 2, 0, 3, 1.0), (3, 4, 0, 2, 2.0)]
+    {
+        same(&x.max_pool1d(&wide(kernel, stride, padding, dilation, true)), &[1, 1, 1], &[want]);
+    }
+    for (kernel, stride, padding, counts, want) in
+        [(4, 2, 0, true, 8.0 / 3.0), (5, 3, 0, false, 8.0 / 3.0), (6, 3, 1, true, 1.6), (6, 3, 1, false, 8.0 / 3.0)]
+    {
+        same(&x.avg_pool1d(&wide(kernel, stride, padding, 1, counts)), &[1, 1, 1], &[want]);
+    }
+    same(&ramp(&[1, 1, 3, 6]).max_pool2d(&PoolOptions { stride: vec![2, 4], ..wide(4, 2, 0, 1, true) }), &[1, 1, 1, 2], &[15.0, 17.0]);
+    for options in [wide(5, 2, 0, 1, true), wide(usize::MAX, 3, 0, 1, true), PoolOptions { ceil_mode: false, ..wide(4, 2, 0, 1, true) }] {
+        assert!(x.max_pool1d(&options).is_invalid() && x.avg_pool1d(&options).is_invalid(), "{options:?}");
+    }
+    same(&x.max_pool1d(&wide(usize::MAX, usize::MAX, 0, 1, true)), &[1, 1, 1], &[5.0]);
     same(&ramp(&[1, 1, 5]).adaptive_avg_pool(&[2]), &[1, 1, 2], &[1.0, 3.0]);
 }
 

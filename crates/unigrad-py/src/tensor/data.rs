@@ -70,7 +70,7 @@ pub(crate) fn of_object(given: &Bound<'_, PyAny>, dtype: Option<DType>, device: 
         bytes.reserve(values.numbers.len() * size);
         for number in &values.numbers {
             let literal = match *number {
-                Number::Float(value) => Literal::float(dtype, value),
+                Number::Float(value) => float_literal(py, dtype, value)?,
                 Number::Int(value) => int_literal(py, dtype, value)?,
                 Number::Wide(value) => wide_literal(py, dtype, value)?,
             };
@@ -91,6 +91,12 @@ pub(crate) fn of_object(given: &Bound<'_, PyAny>, dtype: Option<DType>, device: 
     Ok(whole.to(&device))
 }
 
+/// A float in a dtype, of integers without its fraction: one that they do not hold is an error.
+fn float_literal(py: Python<'_>, dtype: DType, value: f64) -> PyResult<Literal> {
+    let outside = || argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), "choose a wider dtype");
+    Literal::checked_float(dtype, value).ok_or_else(outside)
+}
+
 /// An integer in a dtype: one that it does not hold is an error.
 pub(crate) fn int_literal(py: Python<'_>, dtype: DType, value: i64) -> PyResult<Literal> {
     let literal = Literal::int(dtype, value);
@@ -100,8 +106,8 @@ pub(crate) fn int_literal(py: Python<'_>, dtype: DType, value: i64) -> PyResult<
     Ok(literal)
 }
 
-/// An integer beyond `i64` in a dtype.
-fn wide_literal(py: Python<'_>, dtype: DType, value: u64) -> PyResult<Literal> {
+/// An integer beyond `i64` in a dtype: one that it does not hold is an error.
+pub(crate) fn wide_literal(py: Python<'_>, dtype: DType, value: u64) -> PyResult<Literal> {
     match dtype {
         DType::U64 => Ok(Literal::int(DType::U64, value as i64)),
         dtype if dtype.is_float() => Ok(Literal::float(dtype, value as f64)),

@@ -6,6 +6,7 @@ use crate::{
     dtype::PyDType,
     error::argument,
     exit::Release,
+    memory_layout::PyMemoryFormat,
 };
 use pyo3::{
     exceptions::PyTypeError,
@@ -19,7 +20,9 @@ macro_rules! casts {
         #[pymethods]
         impl PyTensor { $(
             $(#[doc = $doc])*
-            fn $name(&self, py: Python<'_>) -> PyResult<PyTensor> {
+            #[pyo3(signature = (memory_format=None))]
+            fn $name(&self, py: Python<'_>, memory_format: Option<PyMemoryFormat>) -> PyResult<PyTensor> {
+                let _ = memory_format;
                 made(py, || self.tensor().cast(DType::$dtype))
             }
         )* }

@@ -772,3 +772,36 @@ def test_assignment_drops_leading_axes_of_one():
     assert y.tolist() == [[1.0, 1.0, 1.0], [2.0, 0.0, 0.0]]
     with pytest.raises(ValueError):
         y[0] = ug.ones(2, 3)
+
+
+def test_numbers_that_integers_do_not_hold():
+    byte = ug.tensor([1], dtype=ug.uint8)
+    for value in (300, -256, 1e10, math.inf, NAN, 2**63):
+        calls = (
+            lambda: ug.full((1,), value, dtype=ug.uint8),
+            lambda: ug.full_like(byte, value),
+            lambda: byte.new_full((1,), value),
+            lambda: byte.clone().fill_(value),
+            lambda: ug.tensor([value], dtype=ug.uint8),
+        )
+        for i, call in enumerate(calls):
+            with pytest.raises(ValueError, match="out of range"):
+                call()
+                pytest.fail(f"{value}: call {i} is accepted")
+    assert ug.full_like(byte, -1).tolist() == [255] and byte.clone().fill_(3.7).tolist() == [3]
+    assert ug.full_like(ug.ones(1, dtype=ug.float16), 1e6).tolist() == [math.inf]
+    assert ug.full_like(ug.tensor([True]), 2).tolist() == [True]
+
+
+def test_small_manners():
+    for cast in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
+        assert getattr(ug.tensor([1]), cast)(memory_format=ug.preserve_format).tolist() == [1]
+    assert F.hardtanh(ug.tensor([1, 5], dtype=ug.uint8)).tolist() == [1, 1]
+    assert F.huber_loss(ug.tensor([1.0, 5.0]), ug.tensor([2.0, 9.0], dtype=ug.float64)).dtype == ug.float32
+    pooled = F.avg_pool1d(ug.tensor([[[1.0, 5.0, 2.0]]]), 4, 2, ceil_mode=True)
+    same(pooled, [[[8 / 3]]])
+    same(F.max_pool1d(ug.tensor([[[1.0, 5.0, 2.0]]]), 4, 2, ceil_mode=True), [[[5.0]]])
+    for offsets in ([1, 2], [0, 5], [0, 2, 1], [-1, 2]):
+        bags = F.embedding_bag(ug.tensor([0, 1, 2]), ug.ones(3, 1), ug.tensor(offsets), mode="sum")
+        with pytest.raises(IndexError, match="out of range"):
+            bags.tolist()
