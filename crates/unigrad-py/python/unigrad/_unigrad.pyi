@@ -1212,7 +1212,7 @@ class Tensor:
         tensor(0.3005)
         """
 
-    def bfloat16(self, /) -> Tensor:
+    def bfloat16(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `bfloat16`.
 
@@ -1287,7 +1287,7 @@ class Tensor:
         tensor([2, 7])
         """
 
-    def bool(self, /) -> Tensor:
+    def bool(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `bool`: whether each element is not 0.
 
@@ -1315,7 +1315,7 @@ class Tensor:
         tensor([0, 1])
         """
 
-    def byte(self, /) -> Tensor:
+    def byte(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `uint8`.
 
@@ -1372,7 +1372,7 @@ class Tensor:
         tensor([0, 2, 1, 3])
         """
 
-    def char(self, /) -> Tensor:
+    def char(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `int8`.
 
@@ -1775,7 +1775,7 @@ class Tensor:
         tensor(6.5000)
         """
 
-    def double(self, /) -> Tensor:
+    def double(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `float64`.
 
@@ -1833,7 +1833,8 @@ class Tensor:
     def embedding_bag(self, /, index: Tensor, *, mode: builtins.str | None=None, offsets: Tensor | None=None, include_last_offset: builtins.bool | None=None, weights: Tensor | None=None, padding_idx: builtins.int | None=None, max_norm: builtins.float | builtins.int | None=None, norm_type: builtins.float | builtins.int | None=None, scale_grad_by_freq: builtins.bool | None=None) -> Tensor:
         """
         The rows of each bag of numbers together: their sum, mean or maximum, `[bags, features]`. A bag is a row of a matrix `[bags, n]` of
-        numbers, or what lies between two of the `offsets` in a vector. A bag without rows gives 0.
+        numbers, or what lies between two of the `offsets` in a vector, of which the first is 0, none is less than the one before it, and none is
+        more than there are numbers (checked when they are computed). A bag without rows gives 0.
 
         >>> import unigrad
         >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).embedding_bag(unigrad.tensor([[0, 0], [1, 0]])).shape
@@ -1952,7 +1953,7 @@ class Tensor:
         tensor([2.0000, 0.5000])
         """
 
-    def float(self, /) -> Tensor:
+    def float(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `float32`.
 
@@ -2146,7 +2147,7 @@ class Tensor:
         tensor([False, False])
         """
 
-    def half(self, /) -> Tensor:
+    def half(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `float16`.
 
@@ -2195,7 +2196,7 @@ class Tensor:
         """
         `min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. `hardtanh` is that of -1 and 1.
 
-        Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all.
+        Integers stay what they are, with limits rounded toward 0, those below what the dtype holds at its least number; bools have none at all.
 
         >>> import unigrad
         >>> unigrad.tensor([3, 5]).hardtanh_with(0, 3)
@@ -2344,7 +2345,7 @@ class Tensor:
         [[[0.0, 0.0], [0.0, 0.0]], [2.0, 3.0], [0.0, 0.0]]
         """
 
-    def int(self, /) -> Tensor:
+    def int(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `int32`.
 
@@ -2742,7 +2743,7 @@ class Tensor:
         tensor(2.2014)
         """
 
-    def long(self, /) -> Tensor:
+    def long(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `int64`.
 
@@ -3625,7 +3626,7 @@ class Tensor:
         tensor([ 6, 20])
         """
 
-    def short(self, /) -> Tensor:
+    def short(self, /, memory_format: MemoryFormat | builtins.str | None=None) -> Tensor:
         """
         As `int16`.
 

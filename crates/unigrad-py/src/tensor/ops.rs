@@ -556,7 +556,8 @@ impl PyTensor {
     }
 
     /// The rows of each bag of numbers together: their sum, mean or maximum, `[bags, features]`. A bag is a row of a matrix `[bags, n]` of
-    /// numbers, or what lies between two of the `offsets` in a vector. A bag without rows gives 0.
+    /// numbers, or what lies between two of the `offsets` in a vector, of which the first is 0, none is less than the one before it, and none is
+    /// more than there are numbers (checked when they are computed). A bag without rows gives 0.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([[1.0, 2.0], [3.0, 4.0]]).embedding_bag(unigrad.tensor([[0, 0], [1, 0]])).shape
@@ -958,7 +959,7 @@ impl PyTensor {
 
     /// `min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. `hardtanh` is that of -1 and 1.
     ///
-    /// Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all.
+    /// Integers stay what they are, with limits rounded toward 0, those below what the dtype holds at its least number; bools have none at all.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([3, 5]).hardtanh_with(0, 3)

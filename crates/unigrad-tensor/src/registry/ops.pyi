@@ -449,7 +449,8 @@ class Tensor:
 
     def embedding_bag(self, index: Tensor, *, mode: Literal["sum", "mean", "max"] = ..., offsets: Tensor | None = ..., include_last_offset: bool = ..., weights: Tensor | None = ..., padding_idx: int | None = ..., max_norm: float | None = ..., norm_type: float = ..., scale_grad_by_freq: bool = ...) -> Tensor:
         """The rows of each bag of numbers together: their sum, mean or maximum, `[bags, features]`. A bag is a row of a matrix `[bags, n]` of
-        numbers, or what lies between two of the `offsets` in a vector. A bag without rows gives 0."""
+        numbers, or what lies between two of the `offsets` in a vector, of which the first is 0, none is less than the one before it, and none is
+        more than there are numbers (checked when they are computed). A bag without rows gives 0."""
         ...
 
     def embedding_with(self, index: Tensor, *, padding_idx: int | None = ..., max_norm: float | None = ..., norm_type: float = ..., scale_grad_by_freq: bool = ...) -> Tensor:
@@ -545,12 +546,14 @@ class Tensor:
 
     @staticmethod
     def full(shape: int | Sequence[int], value: float, dtype: DType, device: Device) -> Tensor:
-        """`value` in every element; a run-time value, so that another one does not need another plan."""
+        """`value` in every element; a run-time value, so that another one does not need another plan. Integers leave the fraction out; a value that
+        they do not hold is an error."""
         ...
 
     @staticmethod
     def full_int(shape: int | Sequence[int], value: int, dtype: DType, device: Device) -> Tensor:
-        """`full` of an integer, of which all 64 bits count."""
+        """`full` of an integer, of which all 64 bits count. In an unsigned dtype a negative one stands for what it is in two's complement, if its
+        digits fit."""
         ...
 
     def gather(self, dim: int, index: Tensor) -> Tensor:
@@ -619,7 +622,7 @@ class Tensor:
     def hardtanh_with(self, low: float, high: float) -> Tensor:
         """`min(max(x, low), high)`; at the limits, and of NaN, the gradient is 0. `hardtanh` is that of -1 and 1.
 
-        Integers stay what they are, with limits rounded toward 0; unsigned ones have no limits below 0, and bools none at all."""
+        Integers stay what they are, with limits rounded toward 0, those below what the dtype holds at its least number; bools have none at all."""
         ...
 
     def heaviside(self, at_zero: Tensor | Number) -> Tensor:
@@ -643,7 +646,7 @@ class Tensor:
         ...
 
     def huber_loss(self, target: Tensor, delta: float) -> Tensor:
-        """`d² / 2` where `|d| <= delta`, `delta * (|d| - delta / 2)` beyond; mean over all."""
+        """`d² / 2` where `|d| <= delta`, `delta * (|d| - delta / 2)` beyond; mean over all, in this tensor's float dtype."""
         ...
 
     def hypot(self, other: Tensor | Number) -> Tensor:
