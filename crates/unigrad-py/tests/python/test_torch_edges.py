@@ -182,9 +182,8 @@ def test_windows_of_integers_are_integers(dtype):
 def test_averages_of_integers_are_rounded_toward_zero():
     assert F.avg_pool1d(ug.tensor([[-3, -4, 3, 4]]), 2).tolist() == [[-3, 3]]
     assert F.avg_pool1d(ug.tensor([[-3, -4, 3]]), 2, ceil_mode=True).tolist() == [[-3, 3]]
-    for wrong in [lambda: F.hardtanh(ug.ones(2, dtype=ug.uint8)), lambda: F.hardtanh(ug.tensor([True]))]:
-        with pytest.raises(ug.DTypeError, match="hardtanh"):
-            wrong()
+    with pytest.raises(ug.DTypeError, match="hardtanh"):
+        F.hardtanh(ug.tensor([True]))
 
 
 def test_unique_slices():
