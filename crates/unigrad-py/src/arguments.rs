@@ -50,6 +50,14 @@ impl Other {
         }
     }
 
+    /// As [`Other::beside`], for elements of the tensor: its dtype has to hold an integer beyond `i64`.
+    pub(crate) fn within(self, py: Python<'_>, tensor: &Tensor) -> PyResult<Operand> {
+        if let Other::Wide(value) = self {
+            data::wide_literal(py, tensor.dtype(), value)?;
+        }
+        self.beside(py, tensor)
+    }
+
     /// What a Python object is to an op; `None` where it is nothing that ops take.
     pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Option<Other>> {
         if let Ok(tensor) = given.cast::<PyTensor>() {

@@ -10,6 +10,7 @@
 use crate::{
     Tensor,
     axes::clamped,
+    creation::unheld,
     default_dtype::default_dtype,
     promotion::{align, align_exprs, align_value, promote, promote_value, to_float, value_expr, value_like},
     rules::{gated, is_number, with_slope},
@@ -685,13 +686,17 @@ impl Tensor {
         if equal_nan { close.logical_or(self.isnan().logical_and(other.isnan())) } else { close }
     }
 
-    /// Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts.
+    /// Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts. A number that the tensor's integer dtype does not hold
+    /// is an error.
     #[track_caller]
     pub fn masked_fill(&self, mask: &Tensor, value: impl Into<Operand>) -> Tensor {
         let x = self.expr();
         let value = match value.into() {
             // The tensor's dtype rules, as in PyTorch.
             Operand::Value(value) if x.error().is_none() => {
+                if let Some(invalid) = unheld("masked_fill", value, x.dtype()) {
+                    return invalid;
+                }
                 let literal = match value {
                     Value::Float(value) | Value::Constant(value) => Literal::float(x.dtype(), value),
                     Value::Int(value) => Literal::int(x.dtype(), value),
@@ -745,9 +750,9 @@ fn try_where(condition: &Expr, yes: &Operand, no: &Operand) -> Result<Expr, Expr
     let device = condition.device();
     let condition = condition.cast(DType::Bool);
     let (yes, no) = match (yes, no) {
-        (Operand::Tensor(yes), no) => align("where", &yes.expr(), no, None)?,
+        (Operand::Tensor(yes), no) => aligned_number(&yes.expr(), no)?,
         (yes, Operand::Tensor(no)) => {
-            let (no, yes) = align("where", &no.expr(), yes, None)?;
+            let (no, yes) = aligned_number(&no.expr(), yes)?;
             (yes, no)
         }
         (Operand::Value(yes), Operand::Value(no)) => {
@@ -767,6 +772,18 @@ fn try_where(condition: &Expr, yes: &Operand, no: &Operand) -> Result<Expr, Expr
             Err(Expr::fail(ErrorKind::Shape, "where", message, help, &[&condition, &yes, &no]))
         }
     }
+}
+
+/// A tensor and a value for some of its elements, of one dtype, which has to hold a number.
+#[track_caller]
+fn aligned_number(of: &Expr, other: &Operand) -> Result<(Expr, Expr), Expr> {
+    let (of, aligned) = align("where", of, other, None)?;
+    if let Operand::Value(value) = other
+        && let Some(invalid) = unheld("where", *value, of.dtype())
+    {
+        return Err(invalid.expr());
+    }
+    Ok((of, aligned))
 }
 
 fn value_dtype(value: Value) -> DType {

@@ -96,7 +96,7 @@ fn uploaded(result: Result<Expr>, op: &str) -> Tensor {
 
 /// The error of a value that an integer dtype does not hold, fraction aside.
 #[track_caller]
-fn unheld(op: &str, value: Value, dtype: DType) -> Option<Tensor> {
+pub(crate) fn unheld(op: &str, value: Value, dtype: DType) -> Option<Tensor> {
     let (literal, value) = match value {
         Value::Float(value) | Value::Constant(value) => (Literal::checked_float(dtype, value), value.to_string()),
         Value::Int(value) => (Literal::checked_int(dtype, value), value.to_string()),

@@ -99,6 +99,11 @@ impl Bags {
         if let Some(counted) = &self.counted {
             bag = counted.where_(bag, 0_i64);
         }
+        if n == 0 {
+            // Nothing looks at the offsets, which are checked all the same: all bags begin at 0.
+            let none = offsets.narrow(0, 0, bags).gt(0_i64).cast(self.wide).unsqueeze(-1);
+            return none.expand([bags, features]);
+        }
         let (bag, rows) = (bag.expr(), rows.expr());
         if bag.error().is_some() || rows.error().is_some() {
             return Tensor::from_expr(if bag.error().is_some() { bag } else { rows });

@@ -8,6 +8,7 @@
 use crate::{
     Index, IndexItem, Operand, Tensor,
     axes::{resolve_axis, scalar_as_vector},
+    creation::unheld,
     index::{try_index, try_index_scatter, try_scatter},
     promotion::{promote, to_sum, value_expr},
 };
@@ -40,7 +41,12 @@ fn single_value(op: &str, x: &Expr, value: Operand) -> Result<Expr, Expr> {
         return Err(x.clone());
     }
     let value = match value {
-        Operand::Value(value) => return Ok(value_expr(value, x.dtype(), &[], x.device())),
+        Operand::Value(value) => {
+            return match unheld(op, value, x.dtype()) {
+                Some(invalid) => Err(invalid.expr()),
+                None => Ok(value_expr(value, x.dtype(), &[], x.device())),
+            };
+        }
         Operand::Tensor(value) => value.expr(),
     };
     if value.error().is_some() {

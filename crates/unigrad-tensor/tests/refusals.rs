@@ -50,6 +50,11 @@ fn numbers_that_integers_do_not_hold() {
             refused("full", &Tensor::full_int([2], value, dtype, &d));
             refused("new_full", &like.new_full([2], value));
             refused("full_like_as", &like.full_like_as(value, dtype));
+            let mask = Tensor::new([true, false], &d);
+            refused("masked_fill", &like.masked_fill(&mask, value));
+            refused("where", &mask.where_(value, &like));
+            refused("where", &mask.where_(&like, value));
+            refused("index_fill", &like.index_fill(0, &Tensor::new([0i64], &d), value));
         }
         // A fraction is left out first.
         assert!(!Tensor::full([2], 127.9, dtype, &d).is_invalid());
@@ -79,6 +84,13 @@ fn offsets_that_begin_no_bag() {
     assert_eq!(bags(&[0, 2, 3], true).unwrap(), [11.0, 100.0]);
     assert_eq!(bags(&[0], false).unwrap(), [111.0]);
     assert!(bags(&[], false).unwrap().is_empty());
+    // Without numbers there is none to look up, and the offsets have to be 0.
+    let of_none = |offsets: &[i64]| {
+        let options = EmbeddingBagOptions { offsets: Some(Tensor::from_slice(offsets, [offsets.len()], &d)), ..Default::default() };
+        table.embedding_bag(&Tensor::zeros([0], DType::I64, &d), &options).to_vec::<f32>()
+    };
+    assert_eq!(of_none(&[0, 0]).unwrap(), [0.0; 2]);
+    assert!(of_none(&[0, 3]).is_err() && of_none(&[-1]).is_err() && of_none(&[1, 0]).is_err());
     for wrong in [&[1, 2][..], &[-1, 2], &[0, 4], &[0, 2, 1], &[0, -1], &[0, i64::MAX, 1], &[0, i64::MIN]] {
         let error = bags(wrong, false).unwrap_err().to_string();
         assert!(error.contains("is out of range"), "{wrong:?}: {error}");

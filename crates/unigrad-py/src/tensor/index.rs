@@ -180,11 +180,11 @@ impl PyTensor {
             return if is_true { self.__setitem__(py, PyEllipsis::get(py).as_any(), value) } else { Ok(()) };
         }
         let items = items(key, x)?;
-        let value = value.beside(py, x)?;
+        let value = value.within(py, x)?;
         let result = made(py, || match (items.as_slice(), value) {
             // A mask of the tensor's own shape need not be read.
             ([IndexItem::Tensor(mask)], Operand::Value(value)) if mask.dtype() == DType::Bool && mask.shape() == x.shape() => {
-                mask.where_(Operand::Value(value), x).cast(x.dtype())
+                x.masked_fill(mask, Operand::Value(value))
             }
             (_, Operand::Tensor(value)) => x.set_at(items.clone(), &value.cast(x.dtype())),
             (_, Operand::Value(value)) => x.set_at(items.clone(), &x.new_full([], Operand::Value(value)).cast(x.dtype())),

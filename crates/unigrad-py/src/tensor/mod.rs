@@ -425,10 +425,7 @@ impl PyTensor {
             let _here = here(py);
             let this = slf.get().tensor();
             let device = this.device().or_raise(py)?;
-            if let Other::Wide(value) = source {
-                data::wide_literal(py, this.dtype(), value)?;
-            }
-            let source = match source.beside(py, this)? {
+            let source = match source.within(py, this)? {
                 Operand::Tensor(source) => source,
                 Operand::Value(Value::Float(value) | Value::Constant(value)) => Tensor::full([0; 0], value, this.dtype(), &device),
                 Operand::Value(Value::Int(value)) => Tensor::full_int([0; 0], value, this.dtype(), &device),

@@ -781,6 +781,8 @@ def test_numbers_that_integers_do_not_hold():
             lambda: ug.full_like(byte, value),
             lambda: byte.new_full((1,), value),
             lambda: byte.clone().fill_(value),
+            lambda: byte.clone().__setitem__(0, value),
+            lambda: byte.clone().__setitem__(ug.tensor([True]), value),
             lambda: ug.tensor([value], dtype=ug.uint8),
         )
         for i, call in enumerate(calls):
@@ -801,6 +803,8 @@ def test_small_manners():
     same(pooled, [[[8 / 3]]])
     same(F.max_pool1d(ug.tensor([[[1.0, 5.0, 2.0]]]), 4, 2, ceil_mode=True), [[[5.0]]])
     for offsets in ([1, 2], [0, 5], [0, 2, 1], [-1, 2]):
+        with pytest.raises(IndexError):
+            F.embedding_bag(ug.zeros(0, dtype=ug.int64), ug.ones(3, 1), ug.tensor([0, 3])).tolist()
         bags = F.embedding_bag(ug.tensor([0, 1, 2]), ug.ones(3, 1), ug.tensor(offsets), mode="sum")
         with pytest.raises(IndexError, match="out of range"):
             bags.tolist()
