@@ -30,7 +30,36 @@ pub(super) const CUDA: Language = Language {
     vectors: Vectors::Struct { align: "__align__({i})", array: "{t} v[{n}]" },
     natives: &[("bits", "__float_as_uint", "__double_as_longlong"), ("from_bits", "__uint_as_float", "__longlong_as_double")],
     approx_exp2: "approx_exp2",
+    // Its own branches, so that a thread does the hyperbolic tangents of several elements one after the other.
+    lacks: &["tanh"],
     helpers: &[
+        // As `1 - 2 / (e^2|x| + 1)`; below 0.6, where that loses digits, a polynomial. Within 3 units in the last place.
+        (
+            "tanh_f32",
+            "$fn f32 $N(f32 x) {
+    const f32 a = $fabs(x), square = x * x;
+    f32 e, q;
+    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(e) : \"f\"(a * 2.88539008f));
+    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(q) : \"f\"(e + 1.0f));
+    const f32 far = $copysign($fma(q, -2.0f, 1.0f), x);
+    f32 p = $fma(square, 0.015612613f, -0.05221179f);
+    p = $fma(square, p, 0.13313116f);
+    p = $fma(square, p, -0.33332598f);
+    return a < 0.6f ? $fma(square * p, x, x) : far;
+}
+",
+        ),
+        // Division has a branch of its own for what is very small or large.
+        (
+            "ratio_f32",
+            "$fn f32 $N(f32 a, f32 b) {
+    f32 r;
+    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(b));
+    return a * $fma($fma(-b, r, 1.0f), r, r);
+}
+",
+        ),
+        ("tanh_f64", "$fn f64 $N(f64 x) {\n    return tanh(x);\n}\n"),
         (
             "approx_exp2",
             "$fn f32 $N(f32 x) {\n    f32 r;\n    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x));\n    return r;\n}\n",

@@ -181,7 +181,7 @@ macro_rules! each_unary {
             Sigmoid "sigmoid" sigmoid Real 12 {
                 eval: |x| if x >= 0.0 { 1.0 / (1.0 + (-x).exp()) } else { x.exp() / (1.0 + x.exp()) },
                 slope: |_, y, dy| dy * (y * (1.0 - y)),
-                c: "$fn $T $N($T x) {\n    const $T e = $exp(-$fabs(x));\n    return (x < 0 ? e : ($T)1) / (1 + e);\n}\n",
+                c: "$fn $T $N($T x) {\n    const $T e = $exp(-$fabs(x));\n    return $ratio(x < 0 ? e : ($T)1, 1 + e);\n}\n",
                 wgsl: "fn sigmoid_f32(x: f32) -> f32 {\n    let e = exp_f32(-abs(x));\n    return select(1.0, e, x < 0.0) / (1.0 + e);\n}",
             }
             /// `x * sigmoid(x)`, also known as swish; at -inf its limit 0 (PyTorch: NaN).
@@ -193,7 +193,7 @@ macro_rules! each_unary {
                 },
                 c: "$fn $T $N($T x) {
     const $T e = $exp(-$fabs(x));
-    const $T r = (x < 0 ? x * e : x) / (1 + e);
+    const $T r = $ratio(x < 0 ? x * e : x, 1 + e);
     return x < -1e30$f ? 0 : r;
 }
 ",
@@ -240,7 +240,7 @@ macro_rules! each_unary {
     const $T c = x > 30 ? ($T)30 : (x < -30 ? ($T)-30 : x);
     const $T u = 1.595769121605730711759$f * $fma(0.044715$f * (c * c), c, c);
     const $T e = $exp(-$fabs(u));
-    const $T r = (x < 0 ? x * e : x) / (1 + e);
+    const $T r = $ratio(x < 0 ? x * e : x, 1 + e);
     return x < -1e30$f ? 0 : r;
 }
 ",

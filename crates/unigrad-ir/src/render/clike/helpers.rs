@@ -22,6 +22,8 @@ const HELPERS: &[(&str, &str)] = &[
     ("isnan_f64", "$fn bool $N($T x) {\n    return ($bits(x) & 0x7fffffffffffffffUL) > 0x7ff0000000000000UL;\n}\n"),
     ("isfinite_f32", "$fn bool $N($T x) {\n    return ($bits(x) & 0x7fffffffu) < 0x7f800000u;\n}\n"),
     ("isfinite_f64", "$fn bool $N($T x) {\n    return ($bits(x) & 0x7fffffffffffffffUL) < 0x7ff0000000000000UL;\n}\n"),
+    // Of anything by 1 to 2, or NaN.
+    ("ratio", "$fn $T $N($T a, $T b) {\n    return a / b;\n}\n"),
     ("max", "$fn $T $N($T a, $T b) {\n    return a > b || a != a ? a : b;\n}\n"),
     ("min", "$fn $T $N($T a, $T b) {\n    return a < b || a != a ? a : b;\n}\n"),
     ("gelu_f64", "$fn $T $N($T x) {\n    return x < -1e300 ? 0 : 0.5 * x * $erfc(-x * 0.70710678118654752440);\n}\n"),
