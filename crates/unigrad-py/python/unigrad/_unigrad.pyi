@@ -2783,7 +2783,8 @@ class Tensor:
 
     def masked_fill(self, /, mask: Tensor, value: Tensor | builtins.float | Buffer) -> Tensor:
         """
-        Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts.
+        Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts. A number that the tensor's integer dtype does not hold
+        is an error.
 
         >>> import unigrad
         >>> unigrad.tensor([0.5, 2.0]).masked_fill(unigrad.tensor([True, False]), 9.0)

@@ -1415,7 +1415,8 @@ impl PyTensor {
         made(py, || self.tensor().margin_ranking_loss(other.tensor(), target.tensor(), margin, given_3))
     }
 
-    /// Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts.
+    /// Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts. A number that the tensor's integer dtype does not hold
+    /// is an error.
     ///
     /// >>> import unigrad
     /// >>> unigrad.tensor([0.5, 2.0]).masked_fill(unigrad.tensor([True, False]), 9.0)

@@ -881,7 +881,8 @@ class Tensor:
         ...
 
     def masked_fill(self, mask: Tensor, value: Tensor | Number) -> Tensor:
-        """Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts."""
+        """Stops or scales nothing on the way forward; `value` where `mask` is true. The mask broadcasts. A number that the tensor's integer dtype does not hold
+        is an error."""
         ...
 
     def masked_scatter(self, mask: Tensor, source: Tensor) -> Tensor:
