@@ -43,7 +43,18 @@ impl Mapped<'_> {
         let dtype = if input.any_float { DType::F32 } else { input.values.dtype };
         let values =
             if input.any_float { Values::from_f64(dtype, &input.values.shape, &input.values.to_f64()) } else { input.values.clone() };
-        on(&if self.which[i] { slice(&values, at) } else { values }, self.device)
+        if !self.which[i] {
+            return on(&values, self.device);
+        }
+        let mut values = slice(&values, at);
+        if self.op.name == "embedding_bag" && i == 2 && dtype.is_int() {
+            // Offsets begin at 0, and none is less than the one before it.
+            let mut offsets = values.to_f64();
+            offsets.sort_by(f64::total_cmp);
+            offsets.iter_mut().take(1).for_each(|first| *first = 0.0);
+            values = Values::from_f64(dtype, &values.shape, &offsets);
+        }
+        on(&values, self.device)
     }
 
     /// The weighted sum of all results, for gradients.

@@ -30,7 +30,7 @@ pub(super) const CUDA: Language = Language {
     vectors: Vectors::Struct { align: "__align__({i})", array: "{t} v[{n}]" },
     natives: &[("bits", "__float_as_uint", "__double_as_longlong"), ("from_bits", "__uint_as_float", "__longlong_as_double")],
     approx_exp2: "approx_exp2",
-    // Its own branches, so that a thread does the hyperbolic tangents of several elements one after the other.
+    // C's has branches, so that a thread would do those of several elements one after the other.
     lacks: &["tanh"],
     helpers: &[
         // As `1 - 2 / (e^2|x| + 1)`; below 0.6, where that loses digits, a polynomial. Within 3 units in the last place.
