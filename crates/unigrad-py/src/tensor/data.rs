@@ -19,6 +19,7 @@ use pyo3::{
     prelude::*,
     types::{PyBool, PyFloat, PyInt, PyList, PyString},
 };
+use std::fmt::Display;
 use unigrad::tensor::{DType, Device, Literal, Tensor, default_dtype};
 
 /// Axes that nested sequences may have.
@@ -93,15 +94,19 @@ pub(crate) fn of_object(given: &Bound<'_, PyAny>, dtype: Option<DType>, device: 
 
 /// A float in a dtype, of integers without its fraction: one that they do not hold is an error.
 fn float_literal(py: Python<'_>, dtype: DType, value: f64) -> PyResult<Literal> {
-    let outside = || argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), "choose a wider dtype");
-    Literal::checked_float(dtype, value).ok_or_else(outside)
+    Literal::checked_float(dtype, value).ok_or_else(|| out_of_range(py, value, dtype, "choose a wider dtype"))
+}
+
+/// The error of a number that a dtype does not hold.
+fn out_of_range(py: Python<'_>, value: impl Display, dtype: DType, help: &str) -> PyErr {
+    argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), help)
 }
 
 /// An integer in a dtype: one that it does not hold is an error.
 pub(crate) fn int_literal(py: Python<'_>, dtype: DType, value: i64) -> PyResult<Literal> {
     let literal = Literal::int(dtype, value);
     if dtype.is_int() && literal.as_f64() != Literal::int(DType::I64, value).as_f64() {
-        return Err(argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), "choose a wider dtype"));
+        return Err(out_of_range(py, value, dtype, "choose a wider dtype"));
     }
     Ok(literal)
 }
@@ -112,7 +117,7 @@ pub(crate) fn wide_literal(py: Python<'_>, dtype: DType, value: u64) -> PyResult
         DType::U64 => Ok(Literal::int(DType::U64, value as i64)),
         dtype if dtype.is_float() => Ok(Literal::float(dtype, value as f64)),
         DType::Bool => Ok(Literal::int(DType::Bool, 1)),
-        dtype => Err(argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), "choose uint64, or a float")),
+        dtype => Err(out_of_range(py, value, dtype, "choose uint64, or a float")),
     }
 }
 

@@ -91,7 +91,11 @@ fn weak(py: Python<'_>, value: Value, beside: &Tensor) -> PyResult<Tensor> {
         Value::Float(value) | Value::Constant(value) => {
             Tensor::scalar(value, if dtype.is_float() { dtype } else { default_dtype() }, &device)
         }
-        Value::Int(value) => Tensor::full_int([], value, if dtype == DType::Bool { DType::I64 } else { dtype }, &device),
+        Value::Int(value) => {
+            // Wraps, as arithmetic does.
+            let number = Tensor::full_int([], value, DType::I64, &device);
+            if dtype == DType::Bool { number } else { number.cast(dtype) }
+        }
         Value::Bool(value) => Tensor::full_int([], value.into(), dtype, &device),
     })
 }

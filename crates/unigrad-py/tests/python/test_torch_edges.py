@@ -789,6 +789,9 @@ def test_numbers_that_integers_do_not_hold():
             with pytest.raises(ValueError, match="out of range"):
                 call()
                 pytest.fail(f"{value}: call {i} is accepted")
+    # Arithmetic wraps.
+    some = ug.tensor([7, 200], dtype=ug.uint8)
+    assert (300 // some).tolist() == [6, 0] and (300 % some).tolist() == [2, 44] and (300 - some).tolist() == [37, 100]
     assert ug.full_like(byte, -1).tolist() == [255] and byte.clone().fill_(3.7).tolist() == [3]
     assert ug.full_like(ug.ones(1, dtype=ug.float16), 1e6).tolist() == [math.inf]
     assert ug.full_like(ug.tensor([True]), 2).tolist() == [True]
