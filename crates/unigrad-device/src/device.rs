@@ -327,6 +327,11 @@ impl Device {
         !crate::Config::current_or_default().columns_apart && self.0.open.crosses()
     }
 
+    /// Whether sums of a product's operand are better made with the product; see [`OpenDevice::sums_operands`].
+    pub fn sums_operands(self) -> bool {
+        !crate::Config::current_or_default().columns_apart && self.0.open.sums_operands()
+    }
+
     /// Where convolutions have their channels in memory: as the setting says, or as suits the device ([`OpenDevice::channels`]).
     pub fn channels(self) -> unigrad_kernel::Channels {
         crate::Config::current_or_default().channels.unwrap_or_else(|| self.0.open.channels())

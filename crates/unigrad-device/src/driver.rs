@@ -221,6 +221,10 @@ pub trait OpenDevice: Abilities + Send + Sync {
     fn crosses(&self) -> bool {
         false
     }
+    /// Whether sums of a product's operand along `k` are better made with the product ([`unigrad_kernel::Summed`]): where that has room for it.
+    fn sums_operands(&self) -> bool {
+        false
+    }
     /// Where convolutions have their channels in memory.
     fn channels(&self) -> Channels {
         Channels::First

@@ -412,6 +412,10 @@ impl OpenDevice for FaultyDevice {
         self.inner.crosses()
     }
 
+    fn sums_operands(&self) -> bool {
+        self.inner.sums_operands()
+    }
+
     fn channels(&self) -> Channels {
         self.inner.channels()
     }

@@ -327,6 +327,7 @@ impl<B: Backend> GpuDevice<B> {
             Kernel::Joined(_)
             | Kernel::Crossed(_)
             | Kernel::Contract(_)
+            | Kernel::Summed(_)
             | Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
             | Kernel::Scan(_)
@@ -370,6 +371,7 @@ impl<B: Backend> GpuDevice<B> {
             Kernel::Joined(_)
             | Kernel::Crossed(_)
             | Kernel::Contract(_)
+            | Kernel::Summed(_)
             | Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
             | Kernel::Scan(_)
@@ -689,6 +691,10 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
 
     fn crosses(&self) -> bool {
         true
+    }
+
+    fn sums_operands(&self) -> bool {
+        lower::sums_operands(&self.target) && Config::current_or_default().products != Products::Library
     }
 
     fn limits(&self) -> Limits {

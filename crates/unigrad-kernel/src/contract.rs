@@ -84,6 +84,11 @@ impl Contract {
         self.epilogue.iter().chain(self.prologues.iter().flatten()).any(|region| region.has_reductions())
     }
 
+    /// How many buffers a launch passes.
+    pub fn n_args(&self) -> usize {
+        self.args().len()
+    }
+
     pub(crate) fn args(&self) -> Vec<Arg> {
         // Drivers refuse a prologue that reads nothing.
         let first =

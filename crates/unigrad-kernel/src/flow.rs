@@ -5,7 +5,7 @@
 //! Always: names at least what the result depends on; kernels that are not regions name all they read.
 //! Never: looks at contents or at which part of a buffer is read.
 
-use crate::{InstOp, Kernel, Region};
+use crate::{Arg, Contract, InstOp, Kernel, Region};
 
 /// What one written argument of a launch depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,14 +66,17 @@ impl Kernel {
                 }
                 flows
             }
-            Kernel::Contract(contract) => match &contract.epilogue {
-                Some(region) => {
-                    let mut acc = vec![0, 1];
-                    acc.extend((0..2).flat_map(|side| contract.prologue_args(side).into_iter().skip(1)));
-                    of_region(region, 2, &acc)
-                }
-                None => all(self),
-            },
+            Kernel::Contract(contract) => of_product(contract),
+            Kernel::Summed(summed) => {
+                let mut flows = of_product(&summed.product);
+                let places = summed.places();
+                flows.extend(of_region(&summed.sums.region, 0, &[]).into_iter().map(|flow| {
+                    let mut reads: Vec<usize> = flow.reads.iter().map(|read| places[*read]).collect();
+                    reads.sort_unstable();
+                    Flow { write: places[flow.write], reads, checks: flow.checks }
+                }));
+                flows
+            }
             Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
             | Kernel::Scan(_)
@@ -81,7 +84,7 @@ impl Kernel {
             | Kernel::ArgSort(_)
             | Kernel::TopK(_)
             | Kernel::MaxPool(_)
-            | Kernel::Custom(_) => all(self),
+            | Kernel::Custom(_) => all(&self.args()),
         }
     }
 }
@@ -91,9 +94,20 @@ fn shifted(flow: &Flow, by: usize) -> Flow {
     Flow { write: flow.write + by, reads: flow.reads.iter().map(|read| read + by).collect(), checks: flow.checks }
 }
 
+/// Of a product.
+fn of_product(contract: &Contract) -> Vec<Flow> {
+    match &contract.epilogue {
+        Some(region) => {
+            let mut acc = vec![0, 1];
+            acc.extend((0..2).flat_map(|side| contract.prologue_args(side).into_iter().skip(1)));
+            of_region(region, 2, &acc)
+        }
+        None => all(&contract.args()),
+    }
+}
+
 /// Everything depends on everything, on what results were before too: some are updated in place.
-fn all(kernel: &Kernel) -> Vec<Flow> {
-    let args = kernel.args();
+fn all(args: &[Arg]) -> Vec<Flow> {
     let reads: Vec<usize> = (0..args.len()).collect();
     (0..args.len()).filter(|arg| args[*arg].write).map(|write| Flow { write, reads: reads.clone(), checks: u32::MAX }).collect()
 }

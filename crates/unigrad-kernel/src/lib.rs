@@ -19,6 +19,7 @@ mod indexed;
 mod joined;
 mod library;
 mod region;
+mod summed;
 #[cfg(feature = "testing")]
 // An oracle of values: its `_` arms are over dtypes, which come in families.
 #[allow(clippy::wildcard_enum_match_arm)]
@@ -35,6 +36,7 @@ pub use indexed::{ArgSort, MaxPool, Scan, Scatter, ScatterBase, TopK};
 pub use joined::Joined;
 pub use library::{ByDtype, Library, Rates, Words};
 pub use region::{Arg, Grouped, Index, Inst, InstOp, Level, Region, Value};
+pub use summed::{LaneSum, Summed};
 pub use text::{MAX_AXES, ParseError, parse_regions};
 
 use unigrad_scalar::DType;
@@ -68,6 +70,7 @@ pub enum Kernel {
     Joined(Joined),
     Crossed(Crossed),
     Contract(Contract),
+    Summed(Summed),
     Attention(Attention),
     AttentionGrad(AttentionGrad),
     Scan(Scan),
@@ -87,6 +90,7 @@ impl Kernel {
             Kernel::Joined(k) => k.args(),
             Kernel::Crossed(k) => k.args(),
             Kernel::Contract(k) => k.args(),
+            Kernel::Summed(k) => k.args(),
             Kernel::Attention(k) => k.args(),
             Kernel::AttentionGrad(k) => k.args(),
             Kernel::Scan(k) => k.args(),
@@ -105,6 +109,7 @@ impl Kernel {
             Kernel::Grouped(k) => k.region.args.len() * k.lens.len(),
             Kernel::Joined(k) => k.parts.iter().map(Kernel::n_args).sum(),
             Kernel::Crossed(k) => k.n_args(),
+            Kernel::Summed(k) => k.n_args(),
             Kernel::Contract(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => {
                 self.args().len()
             }
@@ -120,6 +125,7 @@ impl Kernel {
             Kernel::Joined(k) => k.scalars(),
             Kernel::Crossed(k) => k.scalars(),
             Kernel::Contract(k) => k.epilogue.as_ref().map_or_else(Vec::new, |e| e.scalars.clone()),
+            Kernel::Summed(k) => k.scalars(),
             Kernel::Attention(k) => k.scalars(),
             Kernel::AttentionGrad(k) => k.forward.scalars(),
             Kernel::Custom(k) => k.scalars.clone(),
@@ -136,6 +142,7 @@ impl Kernel {
             Kernel::Joined(_) => "joined",
             Kernel::Crossed(_) => "crossed",
             Kernel::Contract(_) => "contract",
+            Kernel::Summed(_) => "contract.sums",
             Kernel::Attention(_) => "attention",
             Kernel::AttentionGrad(_) => "attention.grad",
             Kernel::Scan(_) => "scan",
@@ -151,6 +158,7 @@ impl Kernel {
     pub fn flops(&self) -> f64 {
         match self {
             Kernel::Contract(k) => k.flops(),
+            Kernel::Summed(k) => k.product.flops(),
             Kernel::Attention(k) => k.flops(),
             Kernel::Joined(k) => k.parts.iter().map(Kernel::flops).sum(),
             Kernel::AttentionGrad(k) => 2.5 * k.forward.flops(),

@@ -7,7 +7,7 @@
 use crate::memory::BufferPlace;
 use crate::plan::PlannedLaunch;
 use rustc_hash::FxHashMap;
-use unigrad_kernel::{Crossed, Kernel, Region};
+use unigrad_kernel::{Columns, Contract, Crossed, Kernel, Region};
 
 /// Joins the arguments of a launch that are one memory. `heirs`: by input, the output that takes its memory.
 pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
@@ -35,14 +35,36 @@ fn united(kernel: &mut Kernel, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(Bu
             return kept;
         }
         Kernel::Crossed(crossed) => return united_crossed(crossed, &args),
-        Kernel::Contract(contract) => match &mut contract.epilogue {
-            Some(region) => (&mut **region, 2, 1),
-            None => return args,
-        },
+        Kernel::Contract(contract) => return united_product(contract, args),
+        Kernel::Summed(summed) => {
+            let (places, mut of_product) = (summed.places(), args.clone());
+            of_product.truncate(summed.product.n_args());
+            let mut kept = united_product(&mut summed.product, of_product);
+            // Operands stay where they are.
+            kept.extend(united_columns(&mut summed.sums, &places, &args, |operand| operand));
+            return kept;
+        }
         // Their outputs never take an input's memory.
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return args,
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return args,
     };
+    united_instances(region, (first, instances), args)
+}
+
+/// As [`united`], the epilogue of a product.
+fn united_product(contract: &mut Contract, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(BufferPlace, BufferPlace)> {
+    match &mut contract.epilogue {
+        Some(region) => united_instances(region, (2, 1), args),
+        None => args,
+    }
+}
+
+/// As [`united`], a region of so many instances, whose arguments begin at `first`.
+fn united_instances(
+    region: &mut Region,
+    (first, instances): (usize, usize),
+    args: Vec<(BufferPlace, BufferPlace)>,
+) -> Vec<(BufferPlace, BufferPlace)> {
     let n = region.args.len();
     let at = |instance: usize, arg: usize| args[first + instance * n + arg].1;
     let United { kept, .. } = united_region(region, |read, write| (0..instances).all(|i| at(i, read) == at(i, write)));
@@ -99,11 +121,22 @@ fn united_crossed(crossed: &mut Crossed, args: &[(BufferPlace, BufferPlace)]) ->
     for columns in &mut crossed.columns {
         let places = columns.places(first);
         first += columns.n_own();
-        let United { kept, .. } = united_region(&mut columns.region, |read, write| args[places[read]].1 == args[places[write]].1);
-        all.extend(kept.iter().filter(|arg| columns.shared[**arg].is_none()).map(|arg| args[places[*arg]]));
-        columns.shared = kept.iter().map(|arg| columns.shared[*arg].map(|shared| rows.now[shared as usize])).collect();
+        all.extend(united_columns(columns, &places, args, |shared| rows.now[shared as usize]));
     }
     all
+}
+
+/// As [`united`], a region that shares arguments with what it goes with: its own that are left. `now`: what becomes of those that it shares.
+fn united_columns(
+    columns: &mut Columns,
+    places: &[usize],
+    args: &[(BufferPlace, BufferPlace)],
+    now: impl Fn(u32) -> u32,
+) -> Vec<(BufferPlace, BufferPlace)> {
+    let United { kept, .. } = united_region(&mut columns.region, |read, write| args[places[read]].1 == args[places[write]].1);
+    let own = kept.iter().filter(|arg| columns.shared[**arg].is_none()).map(|arg| args[places[*arg]]).collect();
+    columns.shared = kept.iter().map(|arg| columns.shared[*arg].map(&now)).collect();
+    own
 }
 
 fn rename(region: &mut Region, new: impl Fn(u32) -> u32) {

@@ -30,6 +30,7 @@ fn is_part(launch: &Launch) -> bool {
         Kernel::Joined(_)
         | Kernel::Crossed(_)
         | Kernel::Contract(_)
+        | Kernel::Summed(_)
         | Kernel::Attention(_)
         | Kernel::AttentionGrad(_)
         | Kernel::Scan(_) => false,

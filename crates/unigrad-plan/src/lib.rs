@@ -45,6 +45,7 @@ mod prologue;
 mod relayout;
 mod simplify;
 mod step_sums;
+mod sum;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod transpose;

@@ -15,7 +15,7 @@ use crate::lower::Launch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::ops::Range;
 use unigrad_graph::{DType, UnaryOp};
-use unigrad_kernel::{Index, Inst, InstOp, Kernel, Region, Value};
+use unigrad_kernel::{Contract, Index, Inst, InstOp, Kernel, Region, Summed, Value};
 use unigrad_scalar::Definition;
 
 /// Where a buffer is.
@@ -45,15 +45,15 @@ pub(crate) struct Layout {
 
 /// Whether an output of the launch can take the memory of one of its inputs: every read of the input is at the index of the write.
 pub(crate) fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
-    let (region, shift) = match kernel {
-        Kernel::Region(region) => (region, 0),
+    match kernel {
+        Kernel::Region(region) => region_in_step(region, read as u32, write as u32),
         Kernel::Grouped(grouped) => {
             let n = grouped.region.args.len();
-            return read / n == write / n && region_in_step(&grouped.region, (read % n) as u32, (write % n) as u32);
+            read / n == write / n && region_in_step(&grouped.region, (read % n) as u32, (write % n) as u32)
         }
         Kernel::Joined(joined) => {
             let Some((part, first)) = joined.part_of(write) else { return false };
-            return read >= first && read < first + part.n_args() && in_step(part, read - first, write - first);
+            read >= first && read < first + part.n_args() && in_step(part, read - first, write - first)
         }
         Kernel::Crossed(crossed) => {
             let Some((part, places, is_rows)) = crossed.writer(write) else { return false };
@@ -61,18 +61,28 @@ pub(crate) fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
             let (Some(read_here), Some(write_here)) = (position(read), position(write)) else { return false };
             // The columns come after the rows, and in no order.
             let others = crossed.columns.iter().filter(|columns| columns.shared.contains(&Some(read as u32))).count();
-            return others == usize::from(!is_rows && read < crossed.rows.args.len()) && region_in_step(part, read_here, write_here);
+            others == usize::from(!is_rows && read < crossed.rows.args.len()) && region_in_step(part, read_here, write_here)
         }
-        Kernel::Contract(contract) => match &contract.epilogue {
-            // What prologues read, all over, comes after the epilogue's arguments.
-            Some(region) if read < 2 + region.args.len() => (&**region, 2),
-            Some(_) | None => return false,
-        },
-        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return false,
-        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return false,
-    };
-    // A contraction's operands are read all over.
-    let (Some(read), Some(write)) = (read.checked_sub(shift), write.checked_sub(shift)) else { return false };
+        Kernel::Contract(contract) => product_in_step(contract, read, write),
+        Kernel::Summed(summed) => {
+            let n_product = summed.product.n_args();
+            if write < n_product {
+                return read < n_product && product_in_step(&summed.product, read, write);
+            }
+            let places = summed.places();
+            let position = |arg: usize| places.iter().position(|place| *place == arg).map(|at| at as u32);
+            let (Some(read_here), Some(write_here)) = (position(read), position(write)) else { return false };
+            read >= n_product && region_in_step(&summed.sums.region, read_here, write_here)
+        }
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => false,
+        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => false,
+    }
+}
+
+/// As [`in_step`], of a product: its operands, and what prologues read after the epilogue's arguments, are read all over.
+fn product_in_step(contract: &Contract, read: usize, write: usize) -> bool {
+    let Some(region) = contract.epilogue.as_deref().filter(|region| read < 2 + region.args.len()) else { return false };
+    let (Some(read), Some(write)) = (read.checked_sub(2), write.checked_sub(2)) else { return false };
     region_in_step(region, read as u32, write as u32)
 }
 
@@ -90,7 +100,7 @@ fn near(kernel: &Kernel, write: usize) -> Range<usize> {
             }
             None => 0..0,
         },
-        Kernel::Region(_) | Kernel::Crossed(_) | Kernel::Contract(_) => 0..kernel.n_args(),
+        Kernel::Region(_) | Kernel::Crossed(_) | Kernel::Contract(_) | Kernel::Summed(_) => 0..kernel.n_args(),
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => 0..kernel.n_args(),
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => 0..kernel.n_args(),
     }
@@ -98,7 +108,7 @@ fn near(kernel: &Kernel, write: usize) -> Range<usize> {
 
 /// Whether a product's epilogue takes the slope of GELU at this argument: a library that has a word for that reads the argument, and writes elsewhere.
 fn is_slope_at(kernel: &Kernel, read: usize) -> bool {
-    let Kernel::Contract(contract) = kernel else { return false };
+    let (Kernel::Contract(contract) | Kernel::Summed(Summed { product: contract, .. })) = kernel else { return false };
     let (Some(region), Some(read), Some(slope)) = (&contract.epilogue, read.checked_sub(2), UnaryOp::GeluTanh.slope(false)) else {
         return false;
     };
@@ -217,6 +227,7 @@ fn checks_data(kernel: &Kernel) -> bool {
         Kernel::Joined(joined) => joined.parts.iter().any(checks_data),
         Kernel::Crossed(crossed) => crossed.parts().into_iter().any(|(region, ..)| of(region)),
         Kernel::Contract(contract) => contract.epilogue.as_deref().is_some_and(of),
+        Kernel::Summed(summed) => summed.product.epilogue.as_deref().is_some_and(of) || of(&summed.sums.region),
         Kernel::Scatter(_) => true,
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::ArgSort(_) => false,
         Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => false,

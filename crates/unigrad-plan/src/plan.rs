@@ -10,7 +10,7 @@ use crate::lower::Launch;
 use crate::memory::{BufferPlace, Layout};
 use crate::peak::{self, Peak};
 use crate::permutes::{self, Sunk};
-use crate::{bases, build, copies, cross, fuse, group, in_place, join, lower, physical, relayout, step_sums, transpose};
+use crate::{bases, build, copies, cross, fuse, group, in_place, join, lower, physical, relayout, step_sums, sum, transpose};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::fmt;
@@ -33,6 +33,8 @@ pub struct Options {
     pub errors_at_once: bool,
     /// Whether sums down the columns of what rows are made of go with the rows.
     pub crossed: bool,
+    /// Whether sums of a product's operand go with the product.
+    pub summed: bool,
     /// Whether products of `F32` may round their operands to TF32.
     pub tf32: bool,
     /// The device's library of products, if it has one.
@@ -51,6 +53,7 @@ impl Default for Options {
             recompute: 3,
             joins: false,
             crossed: false,
+            summed: false,
             errors_at_once: false,
             tf32: false,
             library: None,
@@ -171,7 +174,8 @@ pub(crate) fn launches_of(ir: &Ir, outputs: &[Id], apart: &Apart, options: Optio
     }
     let launches = group::group(launches, small)?;
     let launches = if options.joins { join::join(launches, small) } else { launches };
-    Ok(if options.crossed { cross::cross(launches) } else { launches })
+    let launches = if options.crossed { cross::cross(launches) } else { launches };
+    Ok(if options.summed { sum::sum(launches, options) } else { launches })
 }
 
 pub(crate) fn attempt(capture: &Capture, options: Options) -> Result<Plan, String> {
@@ -308,6 +312,9 @@ impl PlannedLaunch {
             Kernel::Crossed(crossed) => format!("{} / {} and {} down", crossed.rows.rows(), crossed.rows.row_len(), crossed.columns.len()),
             Kernel::Contract(c) if c.batch_len() == 1 => format!("{}x{}x{}", c.m_len(), c.n_len(), c.k_len()),
             Kernel::Contract(c) => format!("{} of {}x{}x{}", c.batch_len(), c.m_len(), c.n_len(), c.k_len()),
+            Kernel::Summed(unigrad_kernel::Summed { product: c, sums }) => {
+                format!("{}x{}x{} and {} sums", c.m_len(), c.n_len(), c.k_len(), sums.region.rows())
+            }
             Kernel::Attention(a) | Kernel::AttentionGrad(unigrad_kernel::AttentionGrad { forward: a, .. }) => {
                 format!("{}x{}x{}x{}", a.batch, a.heads, a.q_len, a.k_len)
             }

@@ -70,6 +70,7 @@ fn read_elsewhere(launch: &Launch, id: Id, walk: &Walk, (old, new): (Layout4, La
             }
             Kernel::Region(region) => loads(region, arg, walk)?,
             Kernel::AttentionGrad(grad) if arg == grad.forward.n_inputs() && grad.forward.out == old => grad.forward.out = new,
+            Kernel::Summed(_) => return None,
             Kernel::AttentionGrad(_) | Kernel::Attention(_) | Kernel::Scan(_) | Kernel::Scatter(_) | Kernel::ArgSort(_) => return None,
             Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) | Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::Crossed(_) => {
                 return None;

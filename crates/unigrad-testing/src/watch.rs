@@ -53,6 +53,10 @@ pub fn reads_back(kernel: &Kernel) -> Result<(), String> {
     if let Kernel::Joined(joined) = kernel {
         return joined.parts.iter().try_for_each(reads_back);
     }
+    if let Kernel::Summed(summed) = kernel {
+        reads_back(&Kernel::Contract(summed.product.clone()))?;
+        return reads_back(&Kernel::Region(summed.sums.region.clone()));
+    }
     if let Kernel::Crossed(crossed) = kernel {
         return crossed.parts().into_iter().try_for_each(|(region, ..)| reads_back(&Kernel::Region(region.clone())));
     }
@@ -74,9 +78,8 @@ pub fn region_of(kernel: &Kernel) -> Option<&Region> {
         Kernel::Region(region) => Some(region),
         Kernel::Grouped(grouped) => Some(&grouped.region),
         Kernel::Contract(contract) => contract.epilogue.as_deref(),
-        Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => {
-            None
-        }
+        Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Summed(_) => None,
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => None,
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => None,
     }
 }

@@ -110,7 +110,7 @@ enum Body {
     Region(Box<CompiledRegion>),
     Grouped(Box<CompiledGrouped>),
     Joined(Vec<CpuProgram>),
-    Crossed(Vec<Part>),
+    Parts(Vec<Part>),
     Contract(Box<CompiledContract>),
     Attention(Box<Attention>),
     AttentionGrad(Box<AttentionGrad>),
@@ -122,7 +122,7 @@ enum Body {
     Custom(Box<CompiledCustom>),
 }
 
-/// A region of a kernel of several.
+/// A region, or a product, of a kernel of several.
 struct Part {
     program: CpuProgram,
     /// Its arguments among the kernel's.
@@ -220,7 +220,7 @@ impl CpuProgram {
                         (bufs, scalars) = (other, other_scalars);
                     }
                 }
-                Body::Crossed(parts) => {
+                Body::Parts(parts) => {
                     for Part { program, args, scalars: first } in parts {
                         let own: SmallVec<[_; 16]> = args.iter().map(|arg| bufs[*arg]).collect();
                         program.run(&own, &scalars[*first..*first + program.n_scalars])?;
@@ -253,6 +253,7 @@ fn name(kernel: &Kernel) -> String {
         Kernel::Custom(custom) => custom.program.name.clone(),
         Kernel::Joined(_)
         | Kernel::Crossed(_)
+        | Kernel::Summed(_)
         | Kernel::Attention(_)
         | Kernel::AttentionGrad(_)
         | Kernel::Scan(_)
@@ -276,7 +277,13 @@ fn compile(kernel: &Kernel) -> Result<CpuProgram, String> {
             let part = |(region, places, scalars): (&Region, Vec<usize>, usize)| {
                 Ok(Part { program: compile(&Kernel::Region(region.clone()))?, args: places, scalars })
             };
-            Body::Crossed(crossed.parts().into_iter().map(part).collect::<Result<_, String>>()?)
+            Body::Parts(crossed.parts().into_iter().map(part).collect::<Result<_, String>>()?)
+        }
+        Kernel::Summed(summed) => {
+            let product = compile(&Kernel::Contract(summed.product.clone()))?;
+            let (args, scalars) = ((0..summed.product.n_args()).collect(), summed.n_scalars_of_product());
+            let sums = compile(&Kernel::Region(summed.sums.region.clone()))?;
+            Body::Parts(vec![Part { program: product, args, scalars: 0 }, Part { program: sums, args: summed.places(), scalars }])
         }
         Kernel::Contract(contract) => Body::Contract(Box::new(CompiledContract::new(contract)?)),
         Kernel::Attention(kernel) => Body::Attention(Box::new(kernel.clone())),

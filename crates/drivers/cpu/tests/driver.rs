@@ -2,6 +2,8 @@
 
 #[path = "../../../unigrad-gpu/tests/support/crossed.rs"]
 mod crossed;
+#[path = "../../../unigrad-gpu/tests/support/summed.rs"]
+mod summed;
 #[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
 mod grouped;
 
@@ -141,6 +143,11 @@ fn a_grouped_map_updates_many_tensors_in_one_launch() {
     let scalars = [2.0f32, 9.0, -4.0].map(|x| Literal::float(DType::F32, x.into()).to_raw());
     device.launch(&*program, &[a.as_slice(), b.as_slice(), c.as_slice()], &scalars).unwrap();
     assert_eq!((a.to_vec().unwrap(), c.to_vec().unwrap()), (bytes(3, 3.0), bytes(1000, -6.0)));
+}
+
+#[test]
+fn products_with_sums_of_an_operand() {
+    summed::products_and_sums(&*CpuDriver.open(0).unwrap());
 }
 
 #[test]

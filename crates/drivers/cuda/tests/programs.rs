@@ -2,6 +2,8 @@
 
 #[path = "../../../unigrad-ir/tests/programs/mod.rs"]
 mod programs;
+#[path = "../../../unigrad-gpu/tests/support/summed.rs"]
+mod summed;
 
 use programs::cases::{Arg, Case, cases};
 use unigrad_cuda::{CudaBackend, CudaDriver};
@@ -51,4 +53,14 @@ fn cuda_c_means_what_the_interpreter_says() {
         differences.extend(case.differences(&case.expected(&target), &launch(&device, &case)));
     }
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+#[test]
+fn products_with_sums_of_an_operand() {
+    let found = CudaDriver.discover();
+    if found.devices.is_empty() {
+        println!("SKIPPED: no CUDA device: {:?}", found.problem);
+        return;
+    }
+    summed::products_and_sums(&*CudaDriver.open(0).unwrap());
 }

@@ -6,6 +6,8 @@ mod conformance;
 mod crossed;
 #[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
 mod grouped;
+#[path = "../../../unigrad-gpu/tests/support/summed.rs"]
+mod summed;
 
 use conformance::{arithmetic, check, movement, programs, structure};
 use unigrad_device::{Driver, Error, Timeline};
@@ -59,6 +61,12 @@ fn groups_of_tensors_take_few_launches() {
     let has_f64 = device.target().f64;
     assert!(device.target().tables);
     grouped::groups(&GpuDevice::new(device), has_f64);
+}
+
+#[test]
+fn products_with_sums_of_an_operand() {
+    let Some(device) = open() else { return };
+    summed::products_and_sums(&GpuDevice::new(device));
 }
 
 #[test]

@@ -6,6 +6,8 @@ mod conformance;
 mod crossed;
 #[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
 mod grouped;
+#[path = "../../../unigrad-gpu/tests/support/summed.rs"]
+mod summed;
 mod support;
 
 use unigrad_gpu::{Backend, GpuDevice};
@@ -29,6 +31,14 @@ fn groups_of_tensors() {
         }
         grouped::groups(&GpuDevice::new(backend), has_f64);
     }
+}
+
+#[test]
+fn products_with_sums_of_an_operand() {
+    if support::is_missing() {
+        return;
+    }
+    summed::products_and_sums(&GpuDevice::new(WgpuBackend::open_without(0, Without::default()).unwrap()));
 }
 
 #[test]

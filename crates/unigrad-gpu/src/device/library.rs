@@ -57,6 +57,7 @@ impl<B: Backend> GpuDevice<B> {
             Kernel::Grouped(_)
             | Kernel::Joined(_)
             | Kernel::Crossed(_)
+            | Kernel::Summed(_)
             | Kernel::Attention(_)
             | Kernel::AttentionGrad(_)
             | Kernel::Scan(_)

@@ -150,9 +150,8 @@ pub(super) fn can_be_step(kernel: &Kernel, target: &Target) -> bool {
             contract.m.iter().map(|dim| dim.size).product::<usize>() <= crate::lower::most_recurrent_rows(target) as usize
         }
         Kernel::Region(region) => region.n_parallel == region.axes.len() && region.scalars.is_empty(),
-        Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) => {
-            false
-        }
+        Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Summed(_) => false,
+        Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) => false,
         Kernel::Scatter(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => false,
     }
 }

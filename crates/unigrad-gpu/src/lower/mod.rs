@@ -23,7 +23,7 @@ mod signature;
 mod sort;
 mod written;
 
-pub(crate) use contract::{ConvolutionPlaces, Factor, Places, convolutions, library};
+pub(crate) use contract::{ConvolutionPlaces, Factor, Places, convolutions, library, sums_operands};
 pub(crate) use norms::{NormPlaces, norm};
 pub(crate) use recurrence::{Moving, Recurrence, Repeated, most_rows as most_recurrent_rows, recurrence};
 pub(crate) use signature::{IndexError, ScalarTable, Signature};
@@ -176,6 +176,7 @@ fn checked(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
         Kernel::Attention(kernel) => lowered.steps.is_empty() || attention::lacks_a_size(kernel),
         Kernel::AttentionGrad(kernel) => lowered.steps.is_empty() || attention::lacks_a_size(&kernel.forward),
         Kernel::Scan(_) | Kernel::Scatter(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) => lowered.steps.is_empty(),
+        Kernel::Summed(summed) => summed.sums.region.rows() == 0,
         Kernel::Grouped(_) | Kernel::Contract(_) | Kernel::Custom(_) => false,
     };
     if !is_nothing {
@@ -198,6 +199,7 @@ fn by_kind(kernel: &Kernel, target: &Target) -> Result<Lowered, Unsupported> {
         Kernel::TopK(kernel) => sort::topk(kernel, target),
         Kernel::MaxPool(kernel) => max_pool::lower(kernel, target),
         Kernel::Contract(contract) => contract::lower(contract, target),
+        Kernel::Summed(summed) => contract::summed(summed, target),
         // Its program is the user's: the device compiles it as it is.
         Kernel::Custom(_) => Err(Unsupported {
             cause: "no lowering of custom kernels".to_owned(),

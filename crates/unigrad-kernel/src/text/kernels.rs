@@ -2,7 +2,7 @@
 
 use crate::{
     Arg, Attention, AttentionGrad, Contract, Crossed, Custom, Grouped, Joined, Kernel, Layout4, MaxPool, Region, Scan, Scatter,
-    ScatterBase, TopK,
+    ScatterBase, Summed, TopK,
 };
 use std::fmt::{self, Display, Write};
 
@@ -14,6 +14,7 @@ impl Display for Kernel {
             Kernel::Joined(k) => k.fmt(f),
             Kernel::Crossed(k) => k.fmt(f),
             Kernel::Contract(k) => k.fmt(f),
+            Kernel::Summed(k) => k.fmt(f),
             Kernel::Attention(k) => k.fmt(f),
             Kernel::AttentionGrad(k) => k.fmt(f),
             Kernel::Scan(k) => k.fmt(f),
@@ -87,6 +88,17 @@ impl Display for Contract {
             }
             None => writeln!(f, "    c: {}", self.c)?,
         }
+        f.write_str("}\n")
+    }
+}
+
+/// The product, then the sums with what their arguments are among the kernel's.
+impl Display for Summed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "contract.sums {{")?;
+        self.product.fmt(f)?;
+        writeln!(f, "    args {:?}", self.places())?;
+        Region::write(&self.sums.region, f, 1)?;
         f.write_str("}\n")
     }
 }

@@ -129,7 +129,7 @@ impl Recipes {
             Kernel::Contract(contract) if !wanted.library => (contract.epilogue.as_deref(), 2),
             Kernel::Contract(_) | Kernel::Attention(_) | Kernel::MaxPool(_) | Kernel::Scan(_) => (None, 0),
             Kernel::Grouped(_) | Kernel::AttentionGrad(_) | Kernel::Scatter(_) | Kernel::ArgSort(_) => (None, 0),
-            Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::TopK(_) | Kernel::Custom(_) => (None, 0),
+            Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::Summed(_) | Kernel::TopK(_) | Kernel::Custom(_) => (None, 0),
         };
         for (arg, id) in region.iter().flat_map(|region| region.args.iter().enumerate()).filter_map(|(arg, info)| {
             let id = *launch.args.get(first + arg)?;
@@ -189,7 +189,7 @@ fn may_repeat(launch: &Launch) -> bool {
         }
         Kernel::Attention(_) | Kernel::MaxPool(_) | Kernel::Scan(_) => true,
         Kernel::Grouped(_) | Kernel::Joined(_) | Kernel::Crossed(_) | Kernel::AttentionGrad(_) | Kernel::Scatter(_) => false,
-        Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::Custom(_) => false,
+        Kernel::Summed(_) | Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::Custom(_) => false,
     };
     may && !launch.is_copy
 }
@@ -210,6 +210,7 @@ fn cost(launch: &Launch) -> f64 {
         | Kernel::Joined(_)
         | Kernel::Crossed(_)
         | Kernel::Contract(_)
+        | Kernel::Summed(_)
         | Kernel::Attention(_)
         | Kernel::AttentionGrad(_)
         | Kernel::Scan(_)

@@ -322,6 +322,21 @@ fn points_apart(kernel: &Kernel, read: usize, write: usize) -> Result<(), String
             let position = |arg: usize| places.iter().position(|place| *place == arg).ok_or("only another part reads it");
             return points_apart(&Kernel::Region(region.clone()), position(read)?, position(write)?);
         }
+        Kernel::Summed(summed) => {
+            let (n_product, places) = (summed.product.n_args(), summed.places());
+            if write < n_product {
+                // The sums come after.
+                if places.contains(&read) {
+                    return Err("the sums read it".into());
+                }
+                return points_apart(&Kernel::Contract(summed.product.clone()), read, write);
+            }
+            if read < n_product {
+                return Err("the product reads it all over".into());
+            }
+            let position = |arg: usize| places.iter().position(|place| *place == arg).ok_or("nothing reads it");
+            return points_apart(&Kernel::Region(summed.sums.region.clone()), position(read)?, position(write)?);
+        }
         Kernel::Grouped(grouped) => {
             let n = grouped.region.args.len();
             let instance = write / n;

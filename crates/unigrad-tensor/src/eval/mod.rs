@@ -98,6 +98,7 @@ fn options(device: Device) -> Options {
         recompute: device.recompute(),
         joins: device.joins(),
         crossed: device.crosses(),
+        summed: device.sums_operands(),
         errors_at_once: device.completes_at_once(),
         tf32: config.allow_tf32,
         library: device.library(),

@@ -25,6 +25,7 @@ mod skinny;
 mod source;
 mod split_k;
 mod staged_store;
+mod summed;
 #[cfg(test)]
 mod tests;
 mod tf32;
@@ -40,6 +41,7 @@ pub(crate) use inside::Factor;
 pub(crate) use library::{Places, library};
 use problem::{Operand, Problem};
 pub(super) use sink::axes;
+pub(crate) use summed::{summed, sums_operands};
 use tile::{Parts, Shape};
 use unigrad_ir::Target;
 use unigrad_kernel::{Contract, Region};
@@ -138,7 +140,7 @@ fn by_native_loop(contract: &Contract, p: &Problem, target: &Target) -> Result<O
     let (product, parts) = match Loop::plan(p, steps, target) {
         Some(Loop::Tma(plan)) => {
             let parts = plan.parts;
-            (tma::product(contract, p, target, plan)?, parts)
+            (tma::product(contract, p, target, plan, None)?, parts)
         }
         Some(Loop::Halves(plan)) => (asynchronous::product(contract, p, target, plan)?, plan.parts),
         Some(Loop::Single(plan)) => (Some(tf32::product(contract, p, target, plan)?), plan.parts),

@@ -11,9 +11,9 @@ use super::sink::Sink;
 use super::source::Source;
 use super::staged_store::{guarded, masks};
 use super::tile::Parts;
-use unigrad_ir::{Builder, Target, Type};
+use unigrad_ir::{Builder, Place as Memory, Target, Type, Value};
 use unigrad_kernel::Contract;
-use unigrad_scalar::DType;
+use unigrad_scalar::{BinaryOp, DType};
 
 /// Rows, columns and length of sums of a product, at least.
 const LEAST_ROWS: u64 = 48;
@@ -71,6 +71,24 @@ pub(super) struct TmaTiles {
     pub(super) parts: Parts,
     /// What it is expected to take, in microseconds.
     pub(super) time: f64,
+}
+
+/// What a product leaves beside its result: for each warp, and each part of `k`, a row of sums of an operand's lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Beside {
+    /// Whose lanes.
+    pub(super) of_b: bool,
+    /// The scratch buffer of the rows.
+    pub(super) scratch: usize,
+}
+
+impl TmaTiles {
+    /// The rows that are left beside the product, if the loop can add up an operand's lanes.
+    pub(super) fn rows_beside(&self, p: &Problem, of_b: bool) -> Option<u64> {
+        let lanes = if of_b { p.n } else { p.m };
+        let adds = p.batch == 1 && lanes.is_multiple_of(8) && self.inner.adds(of_b);
+        adds.then_some(self.parts.count * u64::from(self.inner.leaves(of_b).0))
+    }
 }
 
 /// Which way an operand runs, with aligned vectors of 16 bytes.
@@ -152,8 +170,15 @@ pub(super) fn plan(p: &Problem, steps: usize, target: &Target) -> Option<TmaTile
     Some(TmaTiles { inner, parts, time })
 }
 
-/// The launch of the product; the second step of several parts is the caller's. `None` if the operands do not suit after all.
-pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: TmaTiles) -> Result<Option<ProgramLaunch>, Unsupported> {
+/// The launch of the product; the second step of several parts is the caller's, and that of what is left `beside` it. `None` if the operands do not suit
+/// after all.
+pub(super) fn product(
+    contract: &Contract,
+    p: &Problem,
+    target: &Target,
+    plan: TmaTiles,
+    beside: Option<Beside>,
+) -> Result<Option<ProgramLaunch>, Unsupported> {
     let TmaTiles { inner, parts, .. } = plan;
     let mut s = Signature::new("contract_tma", [inner.threads(), 1, 1]);
     let first = Source::declare(&mut s, contract, &p.a, target)?;
@@ -162,6 +187,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let (Some(first), Some(second), Some([map_a, map_b])) = (first.place(), second.place(), inner.maps()) else {
         return Ok(None);
     };
+    let rows = beside.map(|beside| s.scratch("beside", beside.scratch, DType::F32, true));
     let maps = [s.b.tensor_map(first, map_a), s.b.tensor_map(second, map_b)];
     let (bm, bn) = (inner.a.tile, inner.b.tile);
     let (tiles_m, tiles_n) = (p.m.div_ceil(bm.into()), p.n.div_ceil(bn.into()));
@@ -177,6 +203,7 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
     let piece = s.b.local("piece", Type::Scalar(dtype), columns);
     let corner = s.b.local("corner", Type::Scalar(DType::U32), 2);
+    let beside = beside.zip(rows).map(|(beside, rows)| (beside.of_b, rows, s.b.local("lanes", Type::Scalar(DType::F32), 8)));
     let b = &mut s.b;
     // The compiler shares registers out by it.
     b.at_once(inner.at_once);
@@ -189,13 +216,23 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
         let Item { tile, both, part, batch } = item(b, id, tiles_m * tiles_n, p.batch, parts.count);
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
         let (row0, col0) = (b.mul_const(tile_m, bm.into()), b.mul_const(tile_n, bn.into()));
-        ([row0, col0, batch, b.mul_const(part, parts.len as i64)], both)
+        let first = b.mul_const(part, parts.len as i64);
+        Place { corner: [row0, col0, batch, first], tile: [tile_m, tile_n], both, part }
     };
     let multiply = |b: &mut Builder| {
         b.raw(inner.role(true));
         b.repeat(start, end, step, |b, id| {
-            let ([row0, col0, batch, _], both) = place(b, id);
-            b.raw(inner.multiply(acc));
+            let at = place(b, id);
+            let Place { corner: [row0, col0, batch, _], both, .. } = at;
+            match beside {
+                Some((of_b, rows, lanes)) => {
+                    // Tiles of the same lanes have the same sums: the first of them leaves these.
+                    let other = at.tile[usize::from(!of_b)];
+                    b.raw(inner.multiply_and_add(of_b, other, [acc, lanes]));
+                    leave(b, p, &inner, of_b, &at, [lanes, rows]);
+                }
+                None => b.raw(inner.multiply(acc)),
+            }
             let base = sink.base(b, if parts.count > 1 { both } else { batch });
             let v = sink.vector(target, columns);
             let (zero, one) = (b.u32(0), b.u32(1));
@@ -225,10 +262,54 @@ pub(super) fn product(contract: &Contract, p: &Problem, target: &Target, plan: T
     let produce = |b: &mut Builder| {
         b.raw(inner.role(false));
         b.repeat(start, end, step, |b, id| {
-            let (values, _) = place(b, id);
+            let values = place(b, id).corner;
             b.raw(inner.produce(maps, values));
         });
     };
     b.when_else(multiplies, multiply, produce);
     Ok(Some(s.finish([groups, 1, 1])))
+}
+
+/// Where a tile is.
+struct Place {
+    /// Its first row and column, the batch item, the first `k`.
+    corner: [Value; 4],
+    /// Its number along rows and columns.
+    tile: [Value; 2],
+    /// Part and batch item as one number.
+    both: Value,
+    part: Value,
+}
+
+/// Stores what threads have of lanes' sums: each warp to its row of the part's.
+fn leave(b: &mut Builder, p: &Problem, inner: &Loop, of_b: bool, at: &Place, [lanes, rows]: [Memory; 2]) {
+    let (warps, leavers) = inner.leaves(of_b);
+    let (tile, n_lanes) = if of_b { (inner.b.tile, p.n) } else { (inner.a.tile, p.m) };
+    let zero = b.u32(0);
+    let is_first = b.binary(BinaryOp::Eq, at.tile[usize::from(!of_b)], zero);
+    let thread = b.thread(0);
+    let (warp, place) = (b.div_const(thread, 32), b.rem_const(thread, 32));
+    let run = b.rem_const(thread, (tile / 8).into());
+    let lane = b.mul_const(run, 8);
+    let lane = b.add(at.corner[usize::from(of_b)], lane);
+    let (leavers, end) = (b.u32(leavers), b.u32(n_lanes as u32));
+    let (leaves, is_inside) = (b.lt(place, leavers), b.lt(lane, end));
+    let stores = b.and(leaves, is_inside);
+    let stores = b.and(is_first, stores);
+    b.when(stores, |b| {
+        let row = b.mul_const(at.part, warps.into());
+        let row = b.add(row, warp);
+        let to = b.mul_const(row, n_lanes as i64);
+        let to = b.add(to, lane);
+        for half in [0u32, 4] {
+            let sums: Vec<Value> = (half..half + 4)
+                .map(|i| {
+                    let i = b.u32(i);
+                    b.load(lanes, i)
+                })
+                .collect();
+            let (sums, to) = (b.compose(&sums), b.add_const(to, half.into()));
+            b.store(rows, to, sums);
+        }
+    });
 }

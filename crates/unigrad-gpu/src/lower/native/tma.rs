@@ -34,6 +34,8 @@ const BARRIERS: u32 = 16;
 const ALIGNMENT: u32 = 1024;
 /// Warps that say that they have read a stage.
 const READERS: u32 = MULTIPLIERS / 32;
+/// Lanes of halves in 16 bytes, which a thread adds up at once.
+const RUN: u32 = 8;
 /// Dimensions of a tensor map at most.
 const MOST_DIMS: usize = 5;
 /// Indices of a box at most.
@@ -302,16 +304,78 @@ unsigned stage = 0u, phase = 0u;
         let text = match self.held() {
             Some((held, _)) => self.by_registers(held),
             None if self.way == Way::Threads => self.by_threads(),
-            None => self.by_shared(),
+            None => self.by_shared(""),
         };
         self.statement(&text, &[], &[sums])
+    }
+
+    /// Whether a tile's lanes of an operand can be added up on the way ([`Loop::multiply_and_add`]).
+    pub(in crate::lower) fn adds(&self, of_b: bool) -> bool {
+        let operand = self.operand(of_b);
+        self.way == Way::Shared && operand.dtype.size() == 2 && !operand.k_major && operand.tile / RUN <= MULTIPLIERS
+    }
+
+    fn operand(&self, of_b: bool) -> &Operand {
+        if of_b { &self.b } else { &self.a }
+    }
+
+    /// Warps that leave sums of a tile's lanes, one row each, and the threads of a warp that do: thread `x` has run `x` of the tile's (see [`Loop::multiply_and_add`]).
+    pub(in crate::lower) fn leaves(&self, of_b: bool) -> (u32, u32) {
+        (READERS, (self.operand(of_b).tile / RUN).min(32))
+    }
+
+    /// As [`Loop::multiply`], and where the value, the number of a tile, is 0, the sums of an operand's lanes over all of `k` in the part. Places: the sums, and eight
+    /// of a run of lanes. While the matrix instructions work, threads add up what they find in the stage: runs of eight lanes are threads', and the threads of a run
+    /// share out its lines. Sums of a warp's threads for a run are added at the end; those of warps are the caller's to add.
+    pub(in crate::lower) fn multiply_and_add(&self, of_b: bool, tile: Value, sums: [Place; 2]) -> Raw {
+        let operand = self.operand(of_b);
+        let runs = operand.tile / RUN;
+        let (lines, sharing) = (depth(operand.dtype), MULTIPLIERS / runs);
+        let unpack = if operand.dtype == DType::F16 { "ug_tma_unpack_f16" } else { "ug_tma_unpack_bf16" };
+        let add = format!(
+            r#"  if ($v0$ == 0u) {{
+    const unsigned run = threadIdx.x % {runs}u, first = threadIdx.x / {runs}u, block = at + {start}u + (run >> 3) * {block}u;
+    #pragma unroll
+    for (unsigned i = 0; i < {each}u; ++i) {{
+      const unsigned line = first + i * {sharing}u;
+      unsigned x[4];
+      ug_tma_words(x, block + line * 128u + ((run & 7u ^ line & 7u) << 4));
+      {unpack}($p1$, x);
+    }}
+  }}
+"#,
+            start = if of_b { self.a.tile * LINE } else { 0 },
+            block = lines * LINE,
+            each = lines / sharing,
+        );
+        // Threads of a warp that have the same run.
+        let mut together = String::new();
+        let mut by = runs;
+        while by < 32 {
+            let _ = write!(together, "    $p1$[i] += __shfl_xor_sync(0xffffffffu, $p1$[i], {by}u);\n");
+            by *= 2;
+        }
+        let text = format!(
+            r#"#pragma unroll
+for (unsigned i = 0; i < {RUN}u; ++i) $p1$[i] = 0.f;
+{multiply}
+if ($v0$ == 0u) {{
+  #pragma unroll
+  for (unsigned i = 0; i < {RUN}u; ++i) {{
+{together}  }}
+}}
+"#,
+            multiply = self.by_shared(&add),
+        );
+        self.statement(&text, &[tile], &sums)
     }
 
     fn next_stage(&self) -> String {
         format!("before = stage; if (++stage == {}u) {{ stage = 0u; phase ^= 1u; }}", self.stages)
     }
 
-    fn by_shared(&self) -> String {
+    /// `beside` is done with a stage while the instructions work.
+    fn by_shared(&self, beside: &str) -> String {
         // Addresses in descriptors count 16 bytes.
         let (steps, [a_step, b_step]) = (4u32, [&self.a, &self.b].map(|o| if o.k_major { 2 } else { LINE }));
         let multiplications: String = (0..steps)
@@ -331,7 +395,7 @@ for (unsigned t = 0; t < {n}u; ++t) {{
   const unsigned long long da = ug_matrix(at + wg * {half}u, {a_lanes}u, 1024u), db = ug_matrix(at + {b_at}u, {b_lanes}u, 1024u);
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 {multiplications}  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  if (t > 0u) {{
+{beside}  if (t > 0u) {{
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
     ug_tma_release(bars + before * 16u + 8u);
   }}
@@ -671,6 +735,21 @@ static __device__ __forceinline__ void ug_tma_turn_back(float* x, unsigned by) {
 }
 static __device__ __forceinline__ void ug_tma_line(float* x, unsigned at) {
   asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3]) : "r"(at));
+}
+static __device__ __forceinline__ void ug_tma_words(unsigned* x, unsigned at) {
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(at) : "memory");
+}
+static __device__ __forceinline__ void ug_tma_unpack_bf16(float* sums, const unsigned* x) {
+  #pragma unroll
+  for (int i = 0; i < 4; ++i) { sums[2 * i] += __uint_as_float(x[i] << 16); sums[2 * i + 1] += __uint_as_float(x[i] & 0xffff0000u); }
+}
+static __device__ __forceinline__ void ug_tma_unpack_f16(float* sums, const unsigned* x) {
+  #pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    float low, high;
+    asm("{ .reg .f16 l, h; mov.b32 {l, h}, %2; cvt.f32.f16 %0, l; cvt.f32.f16 %1, h; }" : "=f"(low), "=f"(high) : "r"(x[i]));
+    sums[2 * i] += low; sums[2 * i + 1] += high;
+  }
 }
 static __device__ __forceinline__ void ug_tma_pack_f16(unsigned* to, const float* x) {
   #pragma unroll

@@ -189,7 +189,7 @@ fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsup
     kernel.step(&mut lowered, Job::All)?;
     lowered.scratch = region.args[n_args..].iter().map(Arg::bytes).collect();
     let left: Vec<(ColumnSum, Arg)> = sums.iter().copied().zip(region.args[n_args..].iter().copied()).collect();
-    let (rest, places) = of_partials(crossed, parts, &left);
+    let (rest, places) = of_partials(crossed.parts().get(1..).unwrap_or_default(), n_args, parts, &left);
     lowered = lowered.then_at(super::region(&rest, target)?, |arg| places[arg], crossed.rows.scalars.len());
     // Where arguments of the whole kernel end, partial sums begin.
     for arg in lowered.steps.iter_mut().flat_map(|step| &mut step.args) {
@@ -202,12 +202,16 @@ fn together(crossed: &Crossed, target: &Target) -> Result<Option<Lowered>, Unsup
     Ok(Some(lowered))
 }
 
-/// The regions of columns as one, which adds up what workgroups left of each sum, and where each of its arguments is among those of the kernel, after which
-/// come what was left. Its scalars are the columns', in order.
-fn of_partials(crossed: &Crossed, parts: usize, left: &[(ColumnSum, Arg)]) -> (Region, Vec<usize>) {
-    let n_args = crossed.args().len();
-    let all = crossed.parts();
-    let (name, width) = all.get(1).map_or((crossed.rows.name.clone(), 0), |(first, ..)| (first.name.clone(), first.axes[0]));
+/// Regions of columns as one, which adds up what was left of each sum, in so many rows, and where each of its arguments is among those of the kernel, of which there are
+/// `n_args` and after which come what was left. `all` are the regions, each with its arguments among the kernel's. Its scalars are the columns', in order.
+pub(in crate::lower) fn of_partials(
+    all: &[(&Region, Vec<usize>, usize)],
+    n_args: usize,
+    parts: usize,
+    left: &[(ColumnSum, Arg)],
+) -> (Region, Vec<usize>) {
+    // DEFAULT: no regions have no name and no columns.
+    let (name, width) = all.first().map_or((String::new(), 0), |(first, ..)| (first.name.clone(), first.axes[0]));
     let mut rest = Region {
         name,
         axes: SmallVec::from_slice(&[width, parts]),
@@ -223,7 +227,7 @@ fn of_partials(crossed: &Crossed, parts: usize, left: &[(ColumnSum, Arg)]) -> (R
         let index = Index { strides: SmallVec::from_slice(&[1, width as i64]), ..Index::default() };
         rest.insts.push(Inst { op: InstOp::Load { arg: at as u32, index, mask: None }, dtype: arg.dtype });
     }
-    for (part, (columns, own, _)) in all.into_iter().skip(1).enumerate() {
+    for (part, (columns, own, _)) in all.iter().enumerate() {
         let (args, scalars, by) = (rest.args.len() as u32, rest.scalars.len() as u32, rest.insts.len() as u32);
         for (at, inst) in columns.insts.iter().enumerate() {
             let mut inst = inst.clone();

@@ -28,6 +28,7 @@ mod threads;
 mod tile;
 
 pub(crate) use body::{Ahead, Begun, Body, Ending};
+pub(super) use crossed::of_partials;
 pub(super) use map::unravel;
 pub(super) use schedule::workgroup;
 
