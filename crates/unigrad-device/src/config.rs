@@ -16,7 +16,7 @@
 //! | `UNIGRAD_ALLOW_TF32` | [`Config::allow_tf32`] | `on`: matrix products of `f32`, and attention, may round their operands to TF32 (10 bits of mantissa instead of 23) where a library, or a program of matrix instructions, is faster with it; `off`, the default: never |
 //! | `UNIGRAD_REPRODUCIBLE` | [`Config::reproducible`] | `on`: how a vendor's library does a product follows from its shape alone; `off`, the default: of the algorithms that the library puts first the fastest is taken, by time, once for a shape and kind of device, and kept on disk and in checkpoints; another one may add in another order, so that processes may differ in the last bits. On a CPU without AMX, `off` measures whether pairs of `bf16` are faster than `f32` |
 //! | `UNIGRAD_HALF_COPIES` | [`Config::half_copies`] | `on`: a parameter that automatic mixed precision reads as a half has a copy in that type, which its update writes, so that no product casts it; `off`, the default: it is cast where it is read, and takes no memory for a copy |
-//! | `UNIGRAD_COLUMNS` | [`Config::columns_apart`] | `apart`: on a GPU, sums down the columns of what rows are made of, as the gradients of a norm's weights, are launches of their own; `rows`, the default: they are added up while the rows are walked over. Their last bits may differ |
+//! | `UNIGRAD_COLUMNS` | [`Config::columns_apart`] | `apart`: on a GPU, sums down the columns of what rows are made of, as the gradients of a norm's weights, and sums of a product's operand, as a bias's gradient, are launches of their own; `rows`, the default: they are added up while the rows are walked over, or the product is made. Their last bits may differ |
 //! | `UNIGRAD_SCALARS` | [`Config::scalars`] | what numbers that differ from run to run reach a GPU's programs by: `block`: from memory that each run fills; `values`: with each launch; by default what suits the driver |
 //! | `UNIGRAD_REPLAY` | [`Config::replay`] | `off`: a plan's launches are queued one by one each time; `on`, the default: what runs often is kept by the driver, where it can (CUDA graphs), and queued by one call, in which launches that touch no memory in common may run side by side, and a launch is made ready while the one before it ends; `serial`: kept, but each is launched after the end of the one before |
 //! | `UNIGRAD_CHANNELS` | [`Config::channels`] | `first`, `last`: where convolutions and what follows them have their channels in memory, whatever the dtype; by default last for `f16` and `bf16` on devices whose kernels want that (NVIDIA from `sm_80` on). Shapes and results stay as they are |
@@ -181,8 +181,8 @@ pub struct Config {
     /// Whether the update of a parameter that automatic mixed precision reads as a half writes it in that type as well: half as much memory again as the
     /// parameter takes, for one cast instead of one for each product. Counts for updates from then on.
     pub half_copies: bool,
-    /// Whether sums down columns have launches of their own where a GPU would add them up with the rows that it reads. Counts for evaluations that are planned
-    /// from then on.
+    /// Whether sums down columns have launches of their own where a GPU would add them up with the rows that it reads, or with the product whose operand they
+    /// are of. Counts for evaluations that are planned from then on.
     pub columns_apart: bool,
 }
 

@@ -89,7 +89,8 @@ impl Contract {
         self.args().len()
     }
 
-    pub(crate) fn args(&self) -> Vec<Arg> {
+    /// The buffers a launch passes, in order.
+    pub fn args(&self) -> Vec<Arg> {
         // Drivers refuse a prologue that reads nothing.
         let first =
             |operand: Arg, side: usize| self.prologues[side].as_ref().and_then(|region| region.args.first().copied()).unwrap_or(operand);

@@ -15,7 +15,7 @@ use unigrad_scalar::{DType, ReduceOp};
 pub struct Summed {
     /// Its operands lie in memory.
     pub product: Contract,
-    /// What it shares are operands: arguments 0 and 1.
+    /// What it shares, one of the two operands among it, both read.
     pub sums: Columns,
 }
 
@@ -74,7 +74,8 @@ impl Summed {
         };
         let ks: Vec<(usize, i64)> = product.k.iter().map(|dim| (dim.size, if side == 0 { dim.a } else { dim.b })).collect();
         let (lane, k) = (single(&dims)?, single(&ks)?);
-        let is_same = index.offset == offset && index.dynamic.is_empty() && index.strides[..] == [lane.1, k.1] && [lanes, k_len] == [lane.0, k.0];
+        let is_same =
+            index.offset == offset && index.dynamic.is_empty() && index.strides[..] == [lane.1, k.1] && [lanes, k_len] == [lane.0, k.0];
         is_same.then_some(LaneSum { side, at })
     }
 

@@ -7,7 +7,7 @@
 use crate::memory::BufferPlace;
 use crate::plan::PlannedLaunch;
 use rustc_hash::FxHashMap;
-use unigrad_kernel::{Columns, Contract, Crossed, Kernel, Region};
+use unigrad_kernel::{Columns, Crossed, Kernel, Region, Summed};
 
 /// Joins the arguments of a launch that are one memory. `heirs`: by input, the output that takes its memory.
 pub(crate) fn unite(launch: &mut PlannedLaunch, heirs: &FxHashMap<u32, u32>) {
@@ -35,36 +35,15 @@ fn united(kernel: &mut Kernel, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(Bu
             return kept;
         }
         Kernel::Crossed(crossed) => return united_crossed(crossed, &args),
-        Kernel::Contract(contract) => return united_product(contract, args),
-        Kernel::Summed(summed) => {
-            let (places, mut of_product) = (summed.places(), args.clone());
-            of_product.truncate(summed.product.n_args());
-            let mut kept = united_product(&mut summed.product, of_product);
-            // Operands stay where they are.
-            kept.extend(united_columns(&mut summed.sums, &places, &args, |operand| operand));
-            return kept;
-        }
+        Kernel::Summed(summed) => return united_summed(summed, &args),
+        Kernel::Contract(contract) => match &mut contract.epilogue {
+            Some(region) => (&mut **region, 2, 1),
+            None => return args,
+        },
         // Their outputs never take an input's memory.
         Kernel::Attention(_) | Kernel::AttentionGrad(_) | Kernel::Scan(_) | Kernel::Scatter(_) => return args,
         Kernel::ArgSort(_) | Kernel::TopK(_) | Kernel::MaxPool(_) | Kernel::Custom(_) => return args,
     };
-    united_instances(region, (first, instances), args)
-}
-
-/// As [`united`], the epilogue of a product.
-fn united_product(contract: &mut Contract, args: Vec<(BufferPlace, BufferPlace)>) -> Vec<(BufferPlace, BufferPlace)> {
-    match &mut contract.epilogue {
-        Some(region) => united_instances(region, (2, 1), args),
-        None => args,
-    }
-}
-
-/// As [`united`], a region of so many instances, whose arguments begin at `first`.
-fn united_instances(
-    region: &mut Region,
-    (first, instances): (usize, usize),
-    args: Vec<(BufferPlace, BufferPlace)>,
-) -> Vec<(BufferPlace, BufferPlace)> {
     let n = region.args.len();
     let at = |instance: usize, arg: usize| args[first + instance * n + arg].1;
     let United { kept, .. } = united_region(region, |read, write| (0..instances).all(|i| at(i, read) == at(i, write)));
@@ -123,6 +102,22 @@ fn united_crossed(crossed: &mut Crossed, args: &[(BufferPlace, BufferPlace)]) ->
         first += columns.n_own();
         all.extend(united_columns(columns, &places, args, |shared| rows.now[shared as usize]));
     }
+    all
+}
+
+/// As [`united`], the product by itself, then the sums: what both read stays an argument of the product.
+fn united_summed(summed: &mut Summed, args: &[(BufferPlace, BufferPlace)]) -> Vec<(BufferPlace, BufferPlace)> {
+    let (places, n_product) = (summed.places(), summed.product.n_args());
+    let mut kept: Vec<usize> = (0..n_product).collect();
+    let mut now: Vec<u32> = (0..n_product as u32).collect();
+    if let Some(region) = &mut summed.product.epilogue {
+        // After the operands; there are no prologues.
+        let of_region = united_region(region, |read, write| args[2 + read].1 == args[2 + write].1);
+        kept = (0..2).chain(of_region.kept.iter().map(|arg| 2 + arg)).collect();
+        now = (0..2).chain(of_region.now.iter().map(|arg| 2 + arg)).collect();
+    }
+    let mut all: Vec<(BufferPlace, BufferPlace)> = kept.into_iter().map(|arg| args[arg]).collect();
+    all.extend(united_columns(&mut summed.sums, &places, args, |shared| now[shared as usize]));
     all
 }
 

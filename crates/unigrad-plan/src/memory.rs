@@ -67,7 +67,9 @@ pub(crate) fn in_step(kernel: &Kernel, read: usize, write: usize) -> bool {
         Kernel::Summed(summed) => {
             let n_product = summed.product.n_args();
             if write < n_product {
-                return read < n_product && product_in_step(&summed.product, read, write);
+                // The sums come after.
+                let is_read_later = summed.sums.shared.contains(&Some(read as u32));
+                return read < n_product && !is_read_later && product_in_step(&summed.product, read, write);
             }
             let places = summed.places();
             let position = |arg: usize| places.iter().position(|place| *place == arg).map(|at| at as u32);

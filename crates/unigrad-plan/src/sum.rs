@@ -42,11 +42,14 @@ fn with(product: &Contract, args: &[u32], launch: &Launch, has_library: bool) ->
     }
     let [a, b] = [*args.first()?, *args.get(1)?];
     // A product of something with itself has one buffer twice.
-    if a == b || launch.args.iter().any(|id| args[2..].contains(id)) {
+    if a == b {
         return None;
     }
-    let shared: SmallVec<[Option<u32>; 8]> = launch.args.iter().map(|id| [a, b].iter().position(|operand| operand == id).map(|at| at as u32)).collect();
-    if region.args.iter().zip(&shared).any(|(arg, shared)| shared.is_some() && arg.write) {
+    let shared: SmallVec<[Option<u32>; 8]> =
+        launch.args.iter().map(|id| args.iter().position(|arg| arg == id).map(|at| at as u32)).collect();
+    let of_product = product.args();
+    let is_written = |at: u32| of_product.get(at as usize).is_none_or(|arg| arg.write);
+    if region.args.iter().zip(&shared).any(|(arg, shared)| shared.is_some_and(|at| arg.write || is_written(at))) {
         return None;
     }
     let summed = Summed { product: product.clone(), sums: Columns { region: region.clone(), shared } };

@@ -16,7 +16,11 @@ const COLLECTORS: &[(&str, &str, &[&str])] = &[
     (
         "crates/unigrad-gpu",
         "unigrad_gpu",
-        &["lower::contract::tests::rounded_products_render", "lower::contract::tests::products_by_tensor_maps_render"],
+        &[
+            "lower::contract::tests::rounded_products_render",
+            "lower::contract::tests::products_by_tensor_maps_render",
+            "lower::contract::tests::products_with_sums_render",
+        ],
     ),
     ("crates/unigrad-gpu", "indexed", &["kernels_are_collected_for_other_compilers"]),
     ("crates/unigrad-testing", "ops", &[]),

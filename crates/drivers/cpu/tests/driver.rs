@@ -2,10 +2,10 @@
 
 #[path = "../../../unigrad-gpu/tests/support/crossed.rs"]
 mod crossed;
-#[path = "../../../unigrad-gpu/tests/support/summed.rs"]
-mod summed;
 #[path = "../../../unigrad-gpu/tests/support/grouped.rs"]
 mod grouped;
+#[path = "../../../unigrad-gpu/tests/support/summed.rs"]
+mod summed;
 
 use unigrad_cpu::CpuDriver;
 use unigrad_device::{Device, Driver, Error, register};

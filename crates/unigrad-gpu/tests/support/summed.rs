@@ -154,7 +154,8 @@ fn check(device: &dyn OpenDevice, case: Case) {
 
 /// Sizes around tiles of 64, 128 and 256 lanes, stages of 64 and parts of 512 elements of `k`; lanes that are no whole runs of eight, and few of all.
 pub(crate) fn products_and_sums(device: &dyn OpenDevice) {
-    let sizes = [[128, 256, 512], [136, 264, 1032], [64, 128, 4100], [264, 72, 520], [776, 130, 640], [48, 32, 64], [250, 128, 512], [3, 5, 7]];
+    let sizes =
+        [[128, 256, 512], [136, 264, 1032], [64, 128, 4100], [264, 72, 520], [776, 130, 640], [48, 32, 64], [250, 128, 512], [3, 5, 7]];
     for (i, [lanes, others, k]) in sizes.into_iter().enumerate() {
         for side in [0, 1] {
             let dtype = [DType::BF16, DType::F16][(i + side) % 2];

@@ -47,7 +47,8 @@ fn together(summed: &Summed, target: &Target) -> Result<Option<Lowered>, Unsuppo
     lowered.scratch.push(left.bytes());
     let n_args = summed.args().len();
     let columns = [(&summed.sums.region, summed.places(), 0)];
-    let (rest, places) = of_partials(&columns, n_args, rows as usize, &[(ColumnSum { part: 0, at, value: unigrad_kernel::Value(0) }, left)]);
+    let (rest, places) =
+        of_partials(&columns, n_args, rows as usize, &[(ColumnSum { part: 0, at, value: unigrad_kernel::Value(0) }, left)]);
     let after = region::region(&rest, target)?;
     lowered = lowered.then_at(after, |arg| places[arg], summed.n_scalars_of_product());
     // Where arguments of the whole kernel end, what is left begins.

@@ -6,7 +6,7 @@ mod library;
 mod windows;
 
 use super::super::{Lowered, Part, ProgramArg, ProgramLaunch};
-use super::lower;
+use super::{lower, summed};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 use unigrad_ir::interpret::{Argument, Span, run};
@@ -15,7 +15,7 @@ use unigrad_kernel::testing::{
     Memory, Rng,
     contract::{Case, case as random_case, first_difference, oracle, points, with_prologues},
 };
-use unigrad_kernel::{Arg, BatchDim, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Value};
+use unigrad_kernel::{Arg, BatchDim, Columns, Contract, Index, Inst, InstOp, KDim, MDim, NDim, Region, Summed, Value};
 use unigrad_scalar::{BinaryOp, DType, Literal};
 
 /// Targets that differ in what templates look at.
@@ -522,32 +522,39 @@ fn rounded_products_render() {
     }
 }
 
-/// Products whose operands come by tensor maps: of every layout and dtype, every tile, in parts, with batches and epilogues; and those that cannot.
-#[test]
-fn products_by_tensor_maps_render() {
-    let mut rng = Rng(4);
-    let target = Target {
+/// A target with Hopper's own words.
+fn hopper() -> Target {
+    Target {
         dialect: unigrad_ir::Dialect::ALL[0],
         arch: "sm_90".to_owned(),
         shared_bytes: 227 << 10,
         compute_units: 132,
         ..Target::interpreter()
+    }
+}
+
+/// The names of the steps, whose programs are valid and render.
+fn rendered(lowered: &Lowered, target: &Target) -> Vec<String> {
+    let name = |step: &ProgramLaunch| {
+        if let Err(errors) = unigrad_ir::validate(&step.program, target) {
+            panic!("{errors:?}");
+        }
+        let source = unigrad_ir::render(&step.program, target).unwrap();
+        if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
+            unigrad_ir::collect(&source, target, folder.as_ref()).unwrap();
+        }
+        assert_eq!(source.text.matches('{').count(), source.text.matches('}').count());
+        step.program.name.clone()
     };
-    let names = |case: &Case| {
-        let steps = lower(&case.contract, &target).unwrap().steps;
-        let rendered = steps.iter().map(|step| {
-            if let Err(errors) = unigrad_ir::validate(&step.program, &target) {
-                panic!("{errors:?}");
-            }
-            let source = unigrad_ir::render(&step.program, &target).unwrap();
-            if let Some(folder) = std::env::var_os("UNIGRAD_COLLECT_KERNELS") {
-                unigrad_ir::collect(&source, &target, folder.as_ref()).unwrap();
-            }
-            assert_eq!(source.text.matches('{').count(), source.text.matches('}').count());
-            step.program.name.clone()
-        });
-        rendered.collect::<Vec<_>>()
-    };
+    lowered.steps.iter().map(name).collect()
+}
+
+/// Products whose operands come by tensor maps: of every layout and dtype, every tile, in parts, with batches and epilogues; and those that cannot.
+#[test]
+fn products_by_tensor_maps_render() {
+    let mut rng = Rng(4);
+    let target = hopper();
+    let names = |case: &Case| rendered(&lower(&case.contract, &target).unwrap(), &target);
     for (dtype, tf32) in [(DType::F16, false), (DType::BF16, false), (DType::F32, true), (DType::F32, false)] {
         for shape in [[4096, 4096, 256], [2048, 1096, 128], [264, 2000, 1032], [128, 256, 8192], [512, 64, 512]] {
             for (ta, tb) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -561,6 +568,43 @@ fn products_by_tensor_maps_render() {
                     _ => true,
                 };
                 assert_eq!(names[0] == "contract_tma", is_by_tma, "{dtype} {shape:?} {ta} {tb}: {names:?}");
+            }
+        }
+    }
+}
+
+/// Products with sums of an operand's lanes: of either operand, in one part and in several, by every tile; those of operands along `k` are two kernels.
+#[test]
+fn products_with_sums_render() {
+    let mut rng = Rng(5);
+    let target = hopper();
+    for dtype in [DType::F16, DType::BF16] {
+        for [m, n, k] in [[2304, 768, 2048], [768, 3072, 1024], [1024, 1024, 256], [128, 64, 512], [264, 136, 4104]] {
+            for (side, ta, tb) in [(0, true, false), (1, true, false), (0, true, true), (1, false, false), (0, false, false)] {
+                let product = matmul(&mut rng, [m, n, k], ta, tb, [dtype; 3]).contract;
+                let (lanes, operand) = if side == 0 { (m, product.a) } else { (n, product.b) };
+                let (lane, row) = if side == 0 { (product.m[0].a, product.k[0].a) } else { (product.n[0].b, product.k[0].b) };
+                let text = format!(
+                    "region \"lanes\" parallel [{lanes}] reduce [{k}] {{
+                        a0: {dtype}[{}]
+                        a1: mut {dtype}[{lanes}]
+                        %0 = load {dtype} a0[{lane}*i0 + {row}*i1]
+                        %1 = sum {dtype} %0
+                        store {dtype} a1[i0], %1
+                    }}",
+                    operand.len
+                );
+                let region: Region = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+                let kernel = Summed { product, sums: Columns { region, shared: smallvec![Some(side), None] } };
+                let what = format!("{dtype} {m} x {n} x {k}, {side} {ta} {tb}");
+                assert_eq!(kernel.lane_sum().map(|sum| sum.side), Some(side as usize), "{what}");
+                let lowered = summed(&kernel, &target).unwrap();
+                let names = rendered(&lowered, &target);
+                // By the loop, a program adds up what warps left, and none the operand.
+                let first = unigrad_ir::render(&lowered.steps[0].program, &target).unwrap().text;
+                let of_sums = names.iter().filter(|name| name.starts_with("lanes")).count();
+                assert_eq!(first.contains("ug_tma_words(x, block"), lane == 1, "{what}: {names:?}");
+                assert!(names[0] == "contract_tma" && (lane > 1 || of_sums == 1), "{what}: {names:?}");
             }
         }
     }
