@@ -15,13 +15,16 @@ use unigrad::tensor::{GradientNode, Tensor, grad_allow_unused, grad_with};
 /// The gradients of `outputs` with respect to `inputs`, as a tuple.
 ///
 /// `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
-/// depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable, and the graph stays: `retain_graph` and
-/// `create_graph` are taken for PyTorch's programs, and change nothing.
+/// depend on has the gradient `None`; else it is an error. With `create_graph` gradients are themselves differentiable; without it they are values that
+/// need no gradient. The graph stays either way: `retain_graph` is taken for PyTorch's programs, and changes nothing.
 ///
 /// >>> import unigrad
 /// >>> x = unigrad.tensor([3.0], requires_grad=True)
 /// >>> unigrad.grad((x * x).sum(), x)
-/// (tensor([6.], requires_grad=True),)
+/// (tensor([6.]),)
+/// >>> (slope,) = unigrad.grad(x**3, x, create_graph=True)
+/// >>> unigrad.grad(slope, x)
+/// (tensor([18.]),)
 #[pyfunction]
 #[pyo3(signature = (outputs, inputs, grad_outputs=None, *, retain_graph=None, create_graph=false, allow_unused=false))]
 pub(crate) fn grad<'py>(
@@ -33,7 +36,7 @@ pub(crate) fn grad<'py>(
     create_graph: bool,
     allow_unused: bool,
 ) -> PyResult<Bound<'py, PyTuple>> {
-    let _ = (retain_graph, create_graph);
+    let _ = retain_graph;
     let list = |given: &Bound<'py, PyAny>| -> PyResult<Vec<Tensor>> {
         match given.cast::<PyTensor>() {
             Ok(tensor) => Ok(vec![tensor.get().tensor().clone()]),
@@ -43,6 +46,8 @@ pub(crate) fn grad<'py>(
     let (outputs, inputs) = (of_argument(py, "outputs", list(outputs))?, of_argument(py, "inputs", list(inputs))?);
     let arriving = of_argument(py, "grad_outputs", grad_outputs.map(list).transpose())?;
     let _here = here(py);
+    // A hook and a gradient of one's own run as they do in `backward`.
+    let _values_only = (!create_graph).then(unigrad::tensor::no_grad_guard);
     let wrt: Vec<&Tensor> = inputs.iter().collect();
     let mut sums: Vec<Option<Tensor>> = vec![None; inputs.len()];
     for (i, output) in outputs.iter().enumerate() {
@@ -64,7 +69,9 @@ pub(crate) fn grad<'py>(
         let message = format!("no output depends on input {at}\n help: {help}");
         return Err(crate::error::exception(py, unigrad::ErrorKind::Autograd, message));
     }
-    let results = sums.into_iter().map(|sum| sum.map(|sum| Py::new(py, checked(py, sum)?)).transpose()).collect::<PyResult<Vec<_>>>()?;
+    // A gradient may be one of the operands itself, which needs a gradient.
+    let result = |sum: Tensor| Py::new(py, checked(py, if create_graph { sum } else { sum.detach() })?);
+    let results = sums.into_iter().map(|sum| sum.map(result).transpose()).collect::<PyResult<Vec<_>>>()?;
     PyTuple::new(py, results)
 }
 

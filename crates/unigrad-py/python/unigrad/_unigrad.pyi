@@ -6083,13 +6083,16 @@ def grad(outputs: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], 
     The gradients of `outputs` with respect to `inputs`, as a tuple.
 
     `grad_outputs` is what arrives at an output, needed where it has more than one element. With `allow_unused` an input that the output does not
-    depend on has the gradient `None`; else it is an error. Gradients are themselves differentiable, and the graph stays: `retain_graph` and
-    `create_graph` are taken for PyTorch's programs, and change nothing.
+    depend on has the gradient `None`; else it is an error. With `create_graph` gradients are themselves differentiable; without it they are values that
+    need no gradient. The graph stays either way: `retain_graph` is taken for PyTorch's programs, and changes nothing.
 
     >>> import unigrad
     >>> x = unigrad.tensor([3.0], requires_grad=True)
     >>> unigrad.grad((x * x).sum(), x)
-    (tensor([6.], requires_grad=True),)
+    (tensor([6.]),)
+    >>> (slope,) = unigrad.grad(x**3, x, create_graph=True)
+    >>> unigrad.grad(slope, x)
+    (tensor([18.]),)
     """
 
 def grad_enabled() -> builtins.bool:

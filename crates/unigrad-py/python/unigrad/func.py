@@ -50,7 +50,8 @@ def _pulled(outputs, inputs, arriving):
     """Gradients of the inputs, zeros where nothing arrives."""
     pairs = [(output, dy) for output, dy in zip(outputs, arriving) if output.dtype.is_floating_point]
     wanted = [x for x in inputs if x.dtype.is_floating_point]
-    found = iter(_grad([pair[0] for pair in pairs], wanted, [pair[1] for pair in pairs], allow_unused=True) if pairs and wanted else [])
+    outputs, arriving = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    found = iter(_grad(outputs, wanted, arriving, create_graph=True, allow_unused=True) if pairs and wanted else [])
     gradients = [next(found, None) if x.dtype.is_floating_point else None for x in inputs]
     return [_zeros(x.shape, dtype=x.dtype, device=x.device) if dx is None else dx for x, dx in zip(inputs, gradients)]
 

@@ -18,8 +18,32 @@ def test_gradients_of_any_order():
     x = ug.tensor(2.0, requires_grad=True)
     y = x**4
     for want in [32.0, 48.0, 48.0]:
-        (y,) = ug.grad(y, x)
+        (y,) = ug.grad(y, x, create_graph=True)
         assert y.item() == want
+
+
+def test_gradients_need_a_gradient_only_with_a_graph():
+    x, w = ug.tensor([1.0, 2.0], requires_grad=True), ug.tensor([3.0, 4.0], requires_grad=True)
+    loss = (x * w).sum() + (x**3).sum()
+    for create_graph in [False, True]:
+        found = ug.grad(loss, [x, w], create_graph=create_graph)
+        assert [dx.requires_grad for dx in found] == [create_graph] * 2
+    (by_x, by_w) = ug.autograd.grad(loss, [x, w])
+    assert by_x.numpy().tolist() == [6.0, 16.0] and by_w.numpy().tolist() == [1.0, 2.0]
+    # The gradient is the operand itself, and what arrives needs one.
+    for dy in [None, ug.tensor(2.0, requires_grad=True)]:
+        (by_x,) = ug.grad((x * w).sum(), x, dy)
+        assert not by_x.requires_grad and by_x.numpy().tolist() == [3.0 * (dy is None or 2.0), 4.0 * (dy is None or 2.0)]
+    assert w.requires_grad and ug.is_grad_enabled()
+    with pytest.raises(ug.AutogradError):
+        ug.grad(by_x.sum(), x)
+    assert not ug.value_and_grad(lambda x: (x * w).sum())(x)[1].requires_grad
+    with pytest.raises(ug.AutogradError):
+        ug.grad((x * w).sum(), ug.ones(2, requires_grad=True))
+    assert ug.is_grad_enabled()
+    # Those of `func` are as those of `torch.func`.
+    assert ug.func.grad(lambda x: (x**3).sum())(x).requires_grad and not ug.func.grad(lambda x: (x**3).sum())(x.detach()).requires_grad
+    assert ug.func.grad(lambda t: ug.func.grad(lambda t: (t**3).sum())(t).sum())(x).tolist() == [6.0, 12.0]
 
 
 def test_values_and_gradients_of_functions():

@@ -71,7 +71,7 @@ def test_gradients_of_gradients_go_through_saved_tensors():
             return dy * y
 
     x = ug.tensor([0.5], requires_grad=True)
-    (first,) = ug.grad(Exp.apply(x).sum(), [x])
+    (first,) = ug.grad(Exp.apply(x).sum(), [x], create_graph=True)
     (second,) = ug.grad(first.sum(), [x])
     np.testing.assert_allclose(second.detach().numpy(), np.exp([0.5]), rtol=1e-6)
 
