@@ -40,6 +40,9 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("nan_to_num", "positive", "posinf"),
 ];
 
+/// Methods whose number becomes an element of the tensor: one that its dtype does not hold is refused.
+const ELEMENTS: &[&str] = &["index_fill", "masked_fill"];
+
 /// PyTorch's defaults of arguments that Rust asks for.
 const DEFAULTS: &[(&str, &str, &str)] = &[
     ("addcdiv", "value", "Other::ONE"),
@@ -370,6 +373,9 @@ impl Maker<'_> {
         let (ty, given) = match ty {
             "&Tensor" => ("&PyTensor".to_owned(), format!("{n}.tensor()")),
             "Option<&Tensor>" | "Option<Tensor>" => ("Option<&PyTensor>".to_owned(), format!("{n}.map(PyTensor::tensor)")),
+            "impl Into<Operand>" | "Operand" if ELEMENTS.contains(&method) => {
+                ("Other".to_owned(), format!("{n}.within(py, self.tensor())?"))
+            }
             "impl Into<Operand>" | "Operand" => ("Other".to_owned(), format!("{n}.beside(py, self.tensor())?")),
             "Option<Operand>" => ("Option<Other>".to_owned(), format!("{n}.map(|given| given.beside(py, self.tensor())).transpose()?")),
             "impl Axes" | "impl crate::Axes" => ("PyAxes".to_owned(), n.clone()),

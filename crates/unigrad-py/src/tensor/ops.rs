@@ -1021,7 +1021,7 @@ impl PyTensor {
     /// tensor([9., 2.])
     #[pyo3(signature = (dim, index, value))]
     fn index_fill(&self, py: Python<'_>, dim: isize, index: &PyTensor, value: Other) -> PyResult<PyTensor> {
-        let given_2 = value.beside(py, self.tensor())?;
+        let given_2 = value.within(py, self.tensor())?;
         made(py, || self.tensor().index_fill(dim, index.tensor(), given_2))
     }
 
@@ -1423,7 +1423,7 @@ impl PyTensor {
     /// tensor([9., 2.])
     #[pyo3(signature = (mask, value))]
     fn masked_fill(&self, py: Python<'_>, mask: &PyTensor, value: Other) -> PyResult<PyTensor> {
-        let given_1 = value.beside(py, self.tensor())?;
+        let given_1 = value.within(py, self.tensor())?;
         made(py, || self.tensor().masked_fill(mask.tensor(), given_1))
     }
 

@@ -783,12 +783,30 @@ def test_numbers_that_integers_do_not_hold():
             lambda: byte.clone().fill_(value),
             lambda: byte.clone().__setitem__(0, value),
             lambda: byte.clone().__setitem__(ug.tensor([True]), value),
+            lambda: byte.masked_fill(ug.tensor([True]), value),
+            lambda: byte.index_fill(0, ug.tensor([0]), value),
             lambda: ug.tensor([value], dtype=ug.uint8),
         )
         for i, call in enumerate(calls):
             with pytest.raises(ValueError, match="out of range"):
                 call()
                 pytest.fail(f"{value}: call {i} is accepted")
+    # An integer beyond `i64` as well.
+    for dtype, value, words in [(ug.int64, 2**63, "out of range"), (ug.int64, 2**70, "beyond 64 bits"), (ug.uint64, -(2**63) - 1, "beyond 64 bits")]:
+        x, mask, index = ug.tensor([1, 2], dtype=dtype), ug.tensor([True, False]), ug.tensor([1])
+        calls = (
+            lambda: x.masked_fill(mask, value),
+            lambda: x.clone().masked_fill_(mask, value),
+            lambda: ug.masked_fill(x, mask, value),
+            lambda: x.index_fill(0, index, value),
+            lambda: x.clone().index_fill_(0, index, value),
+        )
+        for i, call in enumerate(calls):
+            with pytest.raises(ug.ArgumentError, match=words):
+                call()
+                pytest.fail(f"{value}: call {i} is accepted")
+    assert ug.tensor([1, 2], dtype=ug.uint64).masked_fill(ug.tensor([True, False]), 2**63).tolist() == [2**63, 2]
+    assert ug.tensor([1.0, 2.0]).index_fill(0, ug.tensor([1]), 2**63).tolist() == [1.0, 2.0**63]
     # Arithmetic wraps.
     some = ug.tensor([7, 200], dtype=ug.uint8)
     assert (300 // some).tolist() == [6, 0] and (300 % some).tolist() == [2, 44] and (300 - some).tolist() == [37, 100]
