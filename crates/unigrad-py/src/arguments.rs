@@ -176,7 +176,7 @@ fn integer(given: &Bound<'_, PyAny>) -> PyResult<i64> {
 /// An integer of more than 64 bits is a value that is wrong, as others are.
 fn wide(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     match error.is_instance_of::<pyo3::exceptions::PyOverflowError>(given.py()) {
-        true => PyValueError::new_err(format!("an integer of 64 bits is wanted, not {given}")),
+        true => argument(given.py(), format!("the integer {given} is beyond 64 bits"), "give a smaller one"),
         false => error,
     }
 }

@@ -146,7 +146,7 @@ impl Default for Values {
 
 /// The error of an integer that no dtype holds.
 pub(crate) fn too_large(given: &Bound<'_, PyAny>) -> PyErr {
-    pyo3::exceptions::PyOverflowError::new_err(format!("the integer {given} is beyond 64 bits\n help: give a float"))
+    argument(given.py(), format!("the integer {given} is beyond 64 bits"), "give a float")
 }
 
 /// The shape that the first elements have.

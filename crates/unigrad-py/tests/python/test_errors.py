@@ -176,3 +176,20 @@ def test_without_numpy():
         "assert ug.tensor([1, 2]).sum().item() == 3 and 'torch' not in sys.modules"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
+def test_integers_beyond_64_bits_are_wrong_arguments():
+    x, whole, big = ug.ones(2, 3), ug.tensor([1, 2]), 2**70
+    calls = {
+        "data": lambda: ug.tensor(big),
+        "fill_value": lambda: ug.full((2,), big),
+        "value": lambda: whole.masked_fill(whole > 1, big),
+        "other": lambda: whole.eq(big),
+        "dim": lambda: x.sum(big),
+        "size": lambda: ug.ones(size=(2, big)),
+        "": lambda: x.reshape(2, big),
+    }
+    for name, call in calls.items():
+        with pytest.raises(ug.ArgumentError, match="beyond 64 bits") as raised:
+            call()
+        assert name in "".join([str(raised.value), *getattr(raised.value, "__notes__", [])]), name
