@@ -387,7 +387,7 @@ fn steps(op: &str, a: &Tensor, b: &Tensor, value: impl FnOnce(&Tensor, &Tensor) 
 }
 
 /// The greatest finite number.
-fn greatest(dtype: DType) -> f64 {
+pub(crate) fn greatest(dtype: DType) -> f64 {
     match dtype {
         DType::F16 => 65504.0,
         DType::BF16 => f64::from(f32::from_bits(0x7f7f_0000)),

@@ -5,6 +5,7 @@ use crate::{
     Axes, Tensor,
     arithmetic::K,
     axes::{axes_mask, resolve_axes, resolve_axis, scalar_as_vector},
+    math::greatest,
     promotion::{to_float, to_sum},
     rules::{flat, power_norm, root},
 };
@@ -135,8 +136,9 @@ impl Tensor {
             return wide.exp().sum_as(axes, keepdim).log().cast(x.dtype());
         }
         let top = wide.max_as(axes.clone(), true).detach();
-        // An infinite maximum would give inf - inf.
-        let top = top.isfinite().where_(&top, K(0.0));
+        // An infinite maximum would give inf - inf; the greatest number leaves 0 of all that is finite beside it, in gradients too.
+        let most = greatest(wide.dtype());
+        let top = top.minimum(K(most)).maximum(K(-most));
         let sum = (&wide - &top).exp().sum_as(axes, true).log() + top;
         Tensor::from_expr(drop_axes(&sum.expr(), &resolved, keepdim)).cast(x.dtype())
     }

@@ -385,6 +385,34 @@ fn random_numbers() {
 }
 
 #[test]
+fn logarithms_of_sums_of_rows_with_infinities() {
+    const INF: f32 = f32::INFINITY;
+    const NAN: f32 = f32::NAN;
+    // The row, its value, its gradient: PyTorch's, except that its slopes of the last row are 1.
+    for (row, value, slope) in [
+        ([INF, 100.0, 0.0], INF, [NAN, 0.0, 0.0]),
+        ([INF, -INF, 1e38], INF, [NAN, 0.0, 0.0]),
+        ([INF, 1.0, INF], INF, [NAN, 0.0, NAN]),
+        ([INF, f32::MAX, -f32::MAX], INF, [NAN, 0.0, 0.0]),
+        ([-INF, 2.0, 2.0], 2.693_147_2, [0.0, 0.5, 0.5]),
+        ([-INF, -INF, -INF], -INF, [NAN, NAN, NAN]),
+        ([-f32::MAX, -f32::MAX, -INF], -f32::MAX, [0.5, 0.5, 0.0]),
+    ] {
+        let x = t(row).requires_grad();
+        let y = x.logsumexp(0);
+        y.backward().unwrap();
+        let slopes = x.grad().unwrap().to_vec::<f32>().unwrap();
+        assert_eq!(y.to_vec::<f32>().unwrap(), [value], "{row:?}");
+        let is_same = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+        assert!(slopes.iter().zip(&slope).all(is_same), "{row:?}: {slopes:?}");
+    }
+    let x = t([f64::INFINITY, 800.0]).requires_grad();
+    x.logsumexp(0).backward().unwrap();
+    let slopes = x.grad().unwrap().to_vec::<f64>().unwrap();
+    assert!(slopes[0].is_nan() && slopes[1] == 0.0, "{slopes:?}");
+}
+
+#[test]
 fn printing() {
     assert_eq!(t([[1.0f32, 2.0], [3.0, 4.5]]).to_string(), "[[1.0000, 2.0000],\n [3.0000, 4.5000]]");
     assert_eq!(t([1i64, -20]).to_string(), "[  1, -20]");
