@@ -43,6 +43,9 @@ const NAMES: &[(&str, &str, &str)] = &[
 /// Methods whose number becomes an element of the tensor: one that its dtype does not hold is refused.
 const ELEMENTS: &[&str] = &["index_fill", "masked_fill"];
 
+/// Methods whose number limits the tensor's elements: of one that its dtype does not hold the nearest that it does is meant.
+const LIMITS: &[&str] = &["maximum", "minimum"];
+
 /// PyTorch's defaults of arguments that Rust asks for.
 const DEFAULTS: &[(&str, &str, &str)] = &[
     ("addcdiv", "value", "Other::ONE"),
@@ -375,6 +378,9 @@ impl Maker<'_> {
             "Option<&Tensor>" | "Option<Tensor>" => ("Option<&PyTensor>".to_owned(), format!("{n}.map(PyTensor::tensor)")),
             "impl Into<Operand>" | "Operand" if ELEMENTS.contains(&method) => {
                 ("Other".to_owned(), format!("{n}.within(py, self.tensor())?"))
+            }
+            "impl Into<Operand>" | "Operand" if LIMITS.contains(&method) => {
+                ("Other".to_owned(), format!("{n}.limiting(py, self.tensor())?"))
             }
             "impl Into<Operand>" | "Operand" => ("Other".to_owned(), format!("{n}.beside(py, self.tensor())?")),
             "Option<Operand>" => ("Option<Other>".to_owned(), format!("{n}.map(|given| given.beside(py, self.tensor())).transpose()?")),

@@ -58,6 +58,14 @@ impl Other {
         self.beside(py, tensor)
     }
 
+    /// As [`Other::beside`], for a limit of the tensor's elements: an integer beyond `i64` is the nearest number that its dtype has.
+    pub(crate) fn limiting(self, py: Python<'_>, tensor: &Tensor) -> PyResult<Operand> {
+        match self {
+            Other::Wide(_) if tensor.dtype().is_int() && tensor.dtype() != DType::U64 => Ok(Operand::Value(Value::Int(i64::MAX))),
+            other => other.beside(py, tensor),
+        }
+    }
+
     /// What a Python object is to an op; `None` where it is nothing that ops take.
     pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Option<Other>> {
         if let Ok(tensor) = given.cast::<PyTensor>() {

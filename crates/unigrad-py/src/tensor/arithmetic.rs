@@ -58,8 +58,8 @@ impl PyTensor {
     #[pyo3(signature = (min=None, max=None))]
     fn clamp(&self, py: Python<'_>, min: Option<Other>, max: Option<Other>) -> PyResult<PyTensor> {
         let x: &Tensor = self.tensor();
-        let min = min.map(|given| given.beside(py, x)).transpose()?;
-        let max = max.map(|given| given.beside(py, x)).transpose()?;
+        let min = min.map(|given| given.limiting(py, x)).transpose()?;
+        let max = max.map(|given| given.limiting(py, x)).transpose()?;
         match (min, max) {
             (Some(min), Some(max)) => made(py, || x.clamp(min, max)),
             (Some(min), None) => made(py, || x.clamp_min(min)),

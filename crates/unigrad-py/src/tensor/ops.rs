@@ -1455,7 +1455,7 @@ impl PyTensor {
     /// tensor([2., 2.])
     #[pyo3(signature = (other))]
     fn maximum(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
-        let given_0 = other.beside(py, self.tensor())?;
+        let given_0 = other.limiting(py, self.tensor())?;
         made(py, || self.tensor().maximum(given_0))
     }
 
@@ -1466,7 +1466,7 @@ impl PyTensor {
     /// tensor([0.5000, 1.0000])
     #[pyo3(signature = (other))]
     fn minimum(&self, py: Python<'_>, other: Other) -> PyResult<PyTensor> {
-        let given_0 = other.beside(py, self.tensor())?;
+        let given_0 = other.limiting(py, self.tensor())?;
         made(py, || self.tensor().minimum(given_0))
     }
 

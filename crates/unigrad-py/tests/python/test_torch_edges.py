@@ -807,6 +807,11 @@ def test_numbers_that_integers_do_not_hold():
                 pytest.fail(f"{value}: call {i} is accepted")
     assert ug.tensor([1, 2], dtype=ug.uint64).masked_fill(ug.tensor([True, False]), 2**63).tolist() == [2**63, 2]
     assert ug.tensor([1.0, 2.0]).index_fill(0, ug.tensor([1]), 2**63).tolist() == [1.0, 2.0**63]
+    # A limit is the nearest number that there is.
+    for dtype, most in [(ug.int64, 2**63 - 1), (ug.int8, 127), (ug.uint64, 2**63)]:
+        x = ug.tensor([1, 2], dtype=dtype)
+        assert x.clamp(0, 2**63).tolist() == x.clamp(max=2**63).tolist() == x.clamp_max(2**63).tolist() == x.minimum(2**63).tolist() == [1, 2]
+        assert x.clamp(min=2**63).tolist() == x.clamp_min(2**63).tolist() == x.maximum(2**63).tolist() == [most] * 2, dtype
     # Arithmetic wraps.
     some = ug.tensor([7, 200], dtype=ug.uint8)
     assert (300 // some).tolist() == [6, 0] and (300 % some).tolist() == [2, 44] and (300 - some).tolist() == [37, 100]
