@@ -352,7 +352,7 @@ unsigned stage = 0u, phase = 0u;
         let mut together = String::new();
         let mut by = runs;
         while by < 32 {
-            let _ = write!(together, "    $p1$[i] += __shfl_xor_sync(0xffffffffu, $p1$[i], {by}u);\n");
+            let _ = writeln!(together, "    $p1$[i] += __shfl_xor_sync(0xffffffffu, $p1$[i], {by}u);");
             by *= 2;
         }
         let text = format!(
