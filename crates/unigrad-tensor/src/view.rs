@@ -1,8 +1,9 @@
 //! Views: the same elements in another arrangement. Nothing is copied before a kernel needs it.
 
 use crate::{
-    Dims, Ints, Tensor,
+    Dims, Ints, Tensor, Value,
     axes::{resolve_axes, resolve_axis, resolve_in, scalar_as_vector},
+    creation::unheld,
     index::element_from_end,
     promotion::refuse_mixed,
 };
@@ -656,7 +657,7 @@ impl Tensor {
         self.pad_with(pads, PadMode::Constant(0.0))
     }
 
-    /// As [`Tensor::pad`], with what `mode` says.
+    /// As [`Tensor::pad`], with what `mode` says; a constant that an integer dtype does not hold is an error, but for its fraction.
     #[track_caller]
     pub fn pad_with(&self, pads: &[(usize, usize)], mode: PadMode) -> Tensor {
         let x = self.expr();
@@ -670,6 +671,9 @@ impl Tensor {
         }
         let first = rank - pads.len();
         if let PadMode::Constant(value) = mode {
+            if let Some(failed) = unheld("pad", Value::Constant(value), x.dtype()) {
+                return failed;
+            }
             let mut axes = vec![PadAxis::default(); rank];
             for (axis, (lo, hi)) in axes[first..].iter_mut().zip(pads) {
                 *axis = PadAxis { lo: *lo, hi: *hi, interior: 0 };

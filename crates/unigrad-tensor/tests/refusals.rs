@@ -1,6 +1,6 @@
 //! What is refused, and how: sizes that no memory has, arguments that hide a mistake, labels that are no class; and what is taken at rank 0.
 
-use unigrad_tensor::{BagMode, ConvOptions, CrossEntropyOptions, DType, Device, EmbeddingBagOptions, Tensor, grad};
+use unigrad_tensor::{BagMode, ConvOptions, CrossEntropyOptions, DType, Device, EmbeddingBagOptions, PadMode, Tensor, grad};
 
 const MAX: usize = usize::MAX;
 
@@ -61,7 +61,9 @@ fn numbers_that_integers_do_not_hold() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e30, -1e30, most as f64 + 1.0] {
             refused("full", &Tensor::full([2], value, dtype, &d));
             refused("full_like", &like.full_like(value));
+            refused("pad", &like.pad_with(&[(1, 0)], PadMode::Constant(value)));
         }
+        assert_eq!(like.pad_with(&[(1, 0)], PadMode::Constant(1.9)).narrow(0, 0, 1).cast(DType::I64).to_vec::<i64>().unwrap(), [1]);
     }
     assert_eq!(Tensor::full_int([1], -1, DType::U64, &d).to_vec::<u64>().unwrap(), [u64::MAX]);
     refused("full", &Tensor::full([1], -1.0, DType::U64, &d));
