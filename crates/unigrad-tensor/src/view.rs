@@ -657,7 +657,7 @@ impl Tensor {
         self.pad_with(pads, PadMode::Constant(0.0))
     }
 
-    /// As [`Tensor::pad`], with what `mode` says; a constant that an integer dtype does not hold is an error, but for its fraction.
+    /// As [`Tensor::pad`], with what `mode` says.
     #[track_caller]
     pub fn pad_with(&self, pads: &[(usize, usize)], mode: PadMode) -> Tensor {
         let x = self.expr();

@@ -11,7 +11,7 @@ use super::sink::Sink;
 use super::source::Source;
 use super::staged_store::{guarded, masks};
 use super::tile::Parts;
-use unigrad_ir::{Builder, Place as Memory, Target, Type, Value};
+use unigrad_ir::{Builder, Place, Target, Type, Value};
 use unigrad_kernel::Contract;
 use unigrad_scalar::{BinaryOp, DType};
 
@@ -217,13 +217,13 @@ pub(super) fn product(
         let (tile_m, tile_n) = tile_of(b, tile, tiles_m, tiles_n);
         let (row0, col0) = (b.mul_const(tile_m, bm.into()), b.mul_const(tile_n, bn.into()));
         let first = b.mul_const(part, parts.len as i64);
-        Place { corner: [row0, col0, batch, first], tile: [tile_m, tile_n], both, part }
+        TileAt { corner: [row0, col0, batch, first], tile: [tile_m, tile_n], both, part }
     };
     let multiply = |b: &mut Builder| {
         b.raw(inner.role(true));
         b.repeat(start, end, step, |b, id| {
             let at = place(b, id);
-            let Place { corner: [row0, col0, batch, _], both, .. } = at;
+            let TileAt { corner: [row0, col0, batch, _], both, .. } = at;
             match beside {
                 Some((of_b, rows, lanes)) => {
                     // Tiles of the same lanes have the same sums: the first of them leaves these.
@@ -271,7 +271,7 @@ pub(super) fn product(
 }
 
 /// Where a tile is.
-struct Place {
+struct TileAt {
     /// Its first row and column, the batch item, the first `k`.
     corner: [Value; 4],
     /// Its number along rows and columns.
@@ -282,7 +282,7 @@ struct Place {
 }
 
 /// Stores what threads have of lanes' sums: each warp to its row of the part's.
-fn leave(b: &mut Builder, p: &Problem, inner: &Loop, of_b: bool, at: &Place, [lanes, rows]: [Memory; 2]) {
+fn leave(b: &mut Builder, p: &Problem, inner: &Loop, of_b: bool, at: &TileAt, [lanes, rows]: [Place; 2]) {
     let (warps, leavers) = inner.leaves(of_b);
     let (tile, n_lanes) = if of_b { (inner.b.tile, p.n) } else { (inner.a.tile, p.m) };
     let zero = b.u32(0);
