@@ -2,7 +2,8 @@
 //! of what the layer gave.
 //!
 //! In: launches in order. Out: fewer: a product, and a region soon before or after it that adds up an operand of it along all of `k`, as one [`Summed`].
-//! Always: the two need nothing of each other, and what moves to the other's place overwrites nothing that is read between.
+//! Always: the two need nothing of each other; the sums move to the product's place, so that nothing large is alive at other times, and overwrite nothing that is read
+//! between.
 //! Never: joins what a driver would not add up on its way ([`Summed::lane_sum`]), or where a library's product would be faster by more than the sum takes.
 
 use crate::group::writes;
@@ -79,21 +80,18 @@ pub(crate) fn sum(launches: Vec<Launch>, options: Options) -> Vec<Launch> {
         let found = near.filter_map(|other| {
             let sums = launches[other].as_ref()?;
             let summed = with(product, &launch.args, sums, options.library.is_some())?;
-            let (first, last) = (at.min(other), at.max(other));
-            // What comes later moves up: nothing may be overwritten by it that is read between, nor what it reads be written there.
-            let later = launches[last].as_ref()?;
-            let is_free = launches[first..last].iter().flatten().all(|between| passes(later, between));
+            let between = if other < at { other + 1..at } else { at + 1..other };
+            let is_free = passes(sums, launch) && launches[between].iter().flatten().all(|between| passes(sums, between));
             is_free.then_some((other, summed))
         });
         let Some((other, summed)) = { found }.next() else { continue };
         let Some(sums) = launches[other].take() else { continue };
-        let first = at.min(other);
         let Some(mut launch) = launches[at].take() else { continue };
         let own = sums.args.iter().zip(&summed.sums.shared).filter(|(_, shared)| shared.is_none());
         launch.args.extend(own.map(|(id, _)| *id));
         launch.scalars.extend(&sums.scalars);
         launch.kernel = Kernel::Summed(summed);
-        launches[first] = Some(launch);
+        launches[at] = Some(launch);
     }
     launches.into_iter().flatten().collect()
 }
