@@ -56,8 +56,8 @@ fn with(crossed: &Crossed, args: &[u32], launch: &Launch) -> Option<Crossed> {
     (walk.sums.len() <= MOST_SUMS).then_some(with)
 }
 
-/// Whether a launch can move up before another one.
-fn passes(launch: &Launch, other: &Launch) -> bool {
+/// Whether a launch can change places with another one, and what it overwrites stays where it is.
+pub(crate) fn passes(launch: &Launch, other: &Launch) -> bool {
     let (args, theirs) = (launch.kernel.args(), other.kernel.args());
     let written: Vec<&Arg> = args.iter().filter(|arg| arg.write).collect();
     launch.args.iter().zip(&args).all(|(id, arg)| {

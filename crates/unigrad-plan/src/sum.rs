@@ -6,7 +6,7 @@
 //! between.
 //! Never: joins what a driver would not add up on its way ([`Summed::lane_sum`]), or where a library's product would be faster by more than the sum takes.
 
-use crate::group::writes;
+use crate::cross::passes;
 use crate::lower::Launch;
 use crate::plan::Options;
 use smallvec::SmallVec;
@@ -43,7 +43,7 @@ fn with(product: &Contract, args: &[u32], launch: &Launch, has_library: bool) ->
     }
     let [a, b] = [*args.first()?, *args.get(1)?];
     // A product of something with itself has one buffer twice.
-    if a == b {
+    if a == b || ![a, b].iter().any(|operand| launch.args.contains(operand)) {
         return None;
     }
     let shared: SmallVec<[Option<u32>; 8]> =
@@ -61,13 +61,6 @@ fn with(product: &Contract, args: &[u32], launch: &Launch, has_library: bool) ->
     let pays = !has_library || others <= MOST_OTHERS;
     let is_large = lanes.saturating_mul(product.k_len()) >= LEAST;
     (pays && is_large && stride == 1 && lanes.is_multiple_of(RUN)).then_some(summed)
-}
-
-/// Whether a launch can change places with another one.
-fn passes(launch: &Launch, other: &Launch) -> bool {
-    let written = |launch: &Launch, id: u32| writes(launch).any(|other| other == id);
-    let meets = |x: &Launch, y: &Launch| x.args.iter().any(|id| written(y, *id));
-    !meets(launch, other) && !meets(other, launch)
 }
 
 /// Joins what can be joined.

@@ -3,7 +3,7 @@
 //! In: a problem whose operands lie in memory. Out: one launch of as many workgroups as there are compute units, each of which takes tile after tile.
 //! Always: addresses are the accelerator's, which sees operands as up to five dimensions; epilogues are as everywhere. Never: takes an operand that threads make.
 
-use super::super::native::tma::{self as native, Loop, Operand as NativeOperand, Pieces, Way};
+use super::super::native::tma::{self as native, Loop, Operand as NativeOperand, Pieces, RUN, Way};
 use super::super::{ProgramLaunch, Signature, Unsupported};
 use super::grid::{Item, item, tile_of};
 use super::problem::{Along, Dims, Operand, Problem};
@@ -86,7 +86,7 @@ impl TmaTiles {
     /// The rows that are left beside the product, if the loop can add up an operand's lanes.
     pub(super) fn rows_beside(&self, p: &Problem, of_b: bool) -> Option<u64> {
         let lanes = if of_b { p.n } else { p.m };
-        let adds = p.batch == 1 && lanes.is_multiple_of(8) && self.inner.adds(of_b);
+        let adds = p.batch == 1 && lanes.is_multiple_of(RUN.into()) && self.inner.adds(of_b);
         adds.then_some(self.parts.count * u64::from(self.inner.leaves(of_b).0))
     }
 }
@@ -203,7 +203,7 @@ pub(super) fn product(
     let acc = s.b.local("acc", Type::Scalar(DType::F32), inner.sums());
     let piece = s.b.local("piece", Type::Scalar(dtype), columns);
     let corner = s.b.local("corner", Type::Scalar(DType::U32), 2);
-    let beside = beside.zip(rows).map(|(beside, rows)| (beside.of_b, rows, s.b.local("lanes", Type::Scalar(DType::F32), 8)));
+    let beside = beside.zip(rows).map(|(beside, rows)| (beside.of_b, rows, s.b.local("lanes", Type::Scalar(DType::F32), RUN)));
     let b = &mut s.b;
     // The compiler shares registers out by it.
     b.at_once(inner.at_once);
@@ -289,8 +289,8 @@ fn leave(b: &mut Builder, p: &Problem, inner: &Loop, of_b: bool, at: &TileAt, [l
     let is_first = b.binary(BinaryOp::Eq, at.tile[usize::from(!of_b)], zero);
     let thread = b.thread(0);
     let (warp, place) = (b.div_const(thread, 32), b.rem_const(thread, 32));
-    let run = b.rem_const(thread, (tile / 8).into());
-    let lane = b.mul_const(run, 8);
+    let run = b.rem_const(thread, (tile / RUN).into());
+    let lane = b.mul_const(run, RUN.into());
     let lane = b.add(at.corner[usize::from(of_b)], lane);
     let (leavers, end) = (b.u32(leavers), b.u32(n_lanes as u32));
     let (leaves, is_inside) = (b.lt(place, leavers), b.lt(lane, end));
@@ -301,14 +301,14 @@ fn leave(b: &mut Builder, p: &Problem, inner: &Loop, of_b: bool, at: &TileAt, [l
         let row = b.add(row, warp);
         let to = b.mul_const(row, n_lanes as i64);
         let to = b.add(to, lane);
-        for half in [0u32, 4] {
-            let sums: Vec<Value> = (half..half + 4)
+        for first in (0..RUN).step_by(4) {
+            let sums: Vec<Value> = (first..first + 4)
                 .map(|i| {
                     let i = b.u32(i);
                     b.load(lanes, i)
                 })
                 .collect();
-            let (sums, to) = (b.compose(&sums), b.add_const(to, half.into()));
+            let (sums, to) = (b.compose(&sums), b.add_const(to, first.into()));
             b.store(rows, to, sums);
         }
     });

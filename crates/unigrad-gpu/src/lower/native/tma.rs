@@ -35,7 +35,7 @@ const ALIGNMENT: u32 = 1024;
 /// Warps that say that they have read a stage.
 const READERS: u32 = MULTIPLIERS / 32;
 /// Lanes of halves in 16 bytes, which a thread adds up at once.
-const RUN: u32 = 8;
+pub(in crate::lower) const RUN: u32 = 8;
 /// Dimensions of a tensor map at most.
 const MOST_DIMS: usize = 5;
 /// Indices of a box at most.
