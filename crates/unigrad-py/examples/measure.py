@@ -1,10 +1,11 @@
 """How long steps of the three programs take, beside PyTorch's and the Rust programs'.
 
-    python examples/measure.py [--threads 2] [--device cpu] [--large] [--small] [--only NAME] [--steps 20] [--rounds 5] [--rust PROGRAM]
+    python examples/measure.py [--threads 2] [--device cpu] [--large] [--small] [--replay] [--only NAME] [--steps 20] [--rounds 5] [--rust PROGRAM]
 
 The same code runs with either library, in rounds that alternate; a round begins after steps that are not counted. PROGRAM is the Rust example `steps`
 (`cargo build --release --example steps`), which runs in each round as well. What is printed are medians over rounds of the time of a step, with the loss
-read after each. `--small` makes batches and widths so small that a step is the host's work alone: what Python adds to Rust's is seen on the CPU as well.
+read after each. `--small` makes batches and widths so small that a step is the host's work alone: what Python adds to Rust's is seen on the CPU as well. `--replay` records a step of unigrad's once and runs it again, in Python and in Rust;
+PyTorch's stay as they are.
 """
 
 import argparse
@@ -21,6 +22,7 @@ parser.add_argument("--threads", type=int, default=2, help="threads of the CPU (
 parser.add_argument("--device", default="cpu", help="unigrad's and PyTorch's device (cpu)")
 parser.add_argument("--large", action="store_true", help="a character GPT of 10 million weights too")
 parser.add_argument("--small", action="store_true", help="sizes so small that a step is the host's work alone")
+parser.add_argument("--replay", action="store_true", help="unigrad's steps by `replay`, in Python and in Rust")
 parser.add_argument("--only", metavar="NAME", help="one program alone: gpt, digits_cnn, vae or gpt_large")
 parser.add_argument("--steps", type=int, default=20, help="steps in a round (20)")
 parser.add_argument("--rounds", type=int, default=5, help="rounds of each library (5)")
@@ -74,11 +76,20 @@ def programs(lib: Any) -> Iterator[tuple[str, Callable[[int], float]]]:
 
 
 def steps(lib: Any, step: Callable[..., Any], model: Any, optimizer: Any, batch: tuple[Any, ...], sizes: dict[str, int]) -> Callable[[int], float]:
+    def once(*batch: Any) -> Any:
+        loss = step(lib, model, optimizer, *batch)
+        if args.replay:
+            # What is left behind by a step would not be made by the next one.
+            optimizer.zero_grad()
+        return loss
+
+    called = unigrad.replay(once) if args.replay and lib is unigrad else once
+
     def run(n: int) -> float:
         resize(sizes)
         begun = time.perf_counter()
         for _ in range(n):
-            step(lib, model, optimizer, *batch).item()
+            called(*batch).item()
         return (time.perf_counter() - begun) / n * 1e3
 
     return run
@@ -98,7 +109,7 @@ def main() -> None:
                 run(WARM)
                 times[name].setdefault(library, []).append(run(args.steps))
         if args.rust:
-            command = [args.rust, args.device, "--steps", str(args.steps)] + ["--large"] * args.large + ["--small"] * args.small
+            command = [args.rust, args.device, "--steps", str(args.steps)] + ["--large"] * args.large + ["--small"] * args.small + ["--replay"] * args.replay
             command += [args.only] * bool(args.only)
             said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
             for name, ms, _ in map(str.split, said.stdout.splitlines()):

@@ -1,14 +1,15 @@
 //! The programs of `crates/unigrad-py/examples` in Rust, and what a training step of each takes: what Python adds is the difference.
 //!
-//! `cargo run --release --example steps [DEVICE] [--large] [--small] [--steps N] [NAME]` prints medians; `crates/unigrad-py/examples/measure.py --rust PROGRAM`
+//! `cargo run --release --example steps [DEVICE] [--large] [--small] [--replay] [--steps N] [NAME]` prints medians; `crates/unigrad-py/examples/measure.py --rust PROGRAM`
 //! runs it beside Python's and PyTorch's. `--large` adds a GPT of 10 million weights; `--small` makes batches and widths so small that a step is the host's
-//! work alone; NAME runs one program, and `--steps N` so many steps in a block: what a profiler needs.
+//! work alone; `--replay` records a step once and runs it again; NAME runs one program, and `--steps N` so many steps in a block: what a profiler needs.
 
 use std::time::Instant;
 use unigrad::{
     data::digits,
     nn::{AdamW, BatchNorm, Conv2d, Embedding, LayerNorm, Linear},
     prelude::*,
+    replay,
     tensor::{AttentionOptions, ConvOptions, PoolOptions},
 };
 
@@ -23,18 +24,20 @@ struct Asked {
     steps: usize,
     is_small: bool,
     is_large: bool,
+    is_replayed: bool,
     /// The only program.
     only: Option<String>,
 }
 
 impl Asked {
     fn of(arguments: impl Iterator<Item = String>) -> Result<Asked> {
-        let (mut device, mut steps, mut is_small, mut is_large, mut only) = (None, 20, false, false, None);
+        let (mut device, mut steps, mut is_small, mut is_large, mut is_replayed, mut only) = (None, 20, false, false, false, None);
         let mut arguments = arguments.peekable();
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--small" => is_small = true,
                 "--large" => is_large = true,
+                "--replay" => is_replayed = true,
                 "--steps" => steps = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(steps), // DEFAULT: what is no number changes nothing
                 "gpt" | "digits_cnn" | "vae" | "gpt_large" => only = Some(argument),
                 // Run as a test it has arguments of the test's.
@@ -43,7 +46,7 @@ impl Asked {
             }
         }
         let device = device.map_or_else(Device::best, Ok)?;
-        Ok(Asked { device, steps, is_small, is_large, only })
+        Ok(Asked { device, steps, is_small, is_large, is_replayed, only })
     }
 
     fn runs(&self, name: &str) -> bool {
@@ -165,15 +168,27 @@ impl Vae {
 /// Prints the median over blocks of a step's time, the loss read after each step.
 fn measure(name: &str, asked: &Asked, parameters: Vec<Tensor>, loss: impl Fn() -> Tensor) -> Result<()> {
     let mut optimizer = AdamW::new(parameters, 1e-3)?.weight_decay(0.01);
+    // The calls of the programs in Python; `minimize` would be one evaluation that keeps no gradients.
+    let mut once = |leaves_gradients: bool| {
+        optimizer.zero_grad();
+        let loss = loss();
+        loss.backward()?;
+        optimizer.step()?;
+        if !leaves_gradients {
+            optimizer.zero_grad();
+        }
+        Ok(loss)
+    };
+    let mut step: Box<dyn FnMut() -> Result<Tensor>> = if asked.is_replayed {
+        let mut recorded = replay(move |_| Ok(vec![once(false)?]));
+        Box::new(move || Ok(recorded.call(&[])?.remove(0)))
+    } else {
+        Box::new(move || once(true))
+    };
     let mut steps = |count: usize| -> Result<f64> {
         let begun = Instant::now();
         for _ in 0..count {
-            // The calls of the programs in Python; `minimize` would be one evaluation that keeps no gradients.
-            optimizer.zero_grad();
-            let loss = loss();
-            loss.backward()?;
-            optimizer.step()?;
-            let loss: f32 = loss.item()?;
+            let loss: f32 = step()?.item()?;
             assert!(loss.is_finite(), "{name}: the loss is {loss}");
         }
         Ok(begun.elapsed().as_secs_f64() * 1e3 / count as f64)

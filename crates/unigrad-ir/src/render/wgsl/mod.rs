@@ -38,6 +38,8 @@ pub struct Options {
     pub int16: bool,
     /// Buffers are bound from an address below their first element; each has a slot with the difference.
     pub offsets: bool,
+    /// A store to one lane of a vector leaves the others alone, as in SPIR-V: WGSL itself lets it write them all ("memory model", WGSL 14.3).
+    pub lanes_apart: bool,
 }
 
 /// A number in the uniform buffer.
