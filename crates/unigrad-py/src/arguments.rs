@@ -84,6 +84,27 @@ impl Other {
     }
 }
 
+/// Two arguments that a tensor chooses between, with their names. An integer beyond `i64` waits for the other one: where that is a tensor, its dtype has
+/// to hold the integer; where it is a number, the dtype of what chooses has no part in theirs, and no dtype of integers holds a negative one as well.
+pub(crate) fn choices(py: Python<'_>, by: &Tensor, yes: (&str, Other), no: (&str, Other)) -> PyResult<(Operand, Operand)> {
+    let read = |(name, given): (&str, Other), beside: Option<&Operand>| {
+        let read = match (&given, beside) {
+            (Other::Wide(_), Some(Operand::Tensor(other))) => given.within(py, other),
+            (Other::Wide(value), Some(Operand::Value(Value::Int(..0)))) => Err(data::out_of_range(py, value, DType::I64, "choose floats")),
+            (Other::Wide(_), _) => given.beside(py, &by.cast(DType::Bool)),
+            _ => given.beside(py, by),
+        };
+        of_argument(py, name, read)
+    };
+    if matches!(yes.1, Other::Wide(_)) {
+        let no = read(no, None)?;
+        return Ok((read(yes, Some(&no))?, no));
+    }
+    let yes = read(yes, None)?;
+    let no = read(no, Some(&yes))?;
+    Ok((yes, no))
+}
+
 /// A Python number, if it is one.
 pub(crate) fn number(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     if let Ok(float) = given.cast::<PyFloat>() {

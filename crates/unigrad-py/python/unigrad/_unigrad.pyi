@@ -4132,7 +4132,7 @@ class Tensor:
 
     def where_(self, /, yes: Tensor | builtins.float | Buffer, no: Tensor | builtins.float | Buffer) -> Tensor:
         """
-        `self` where true, else `other`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
+        `yes` where `self` is true, else `no`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
 
         >>> import unigrad
         >>> unigrad.tensor([True, False]).where_(1.0, 2.0)

@@ -2,7 +2,7 @@
 
 use super::{PyTensor, made};
 use crate::{
-    arguments::{Factor, Other, of_argument},
+    arguments::{Factor, Other, choices, of_argument},
     error::argument,
 };
 use pyo3::{exceptions::PyTypeError, prelude::*};
@@ -66,6 +66,17 @@ impl PyTensor {
             (None, Some(max)) => made(py, || x.clamp_max(max)),
             (None, None) => Err(PyTypeError::new_err("missing argument: `min` or `max`")),
         }
+    }
+
+    /// `yes` where `self` is true, else `no`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
+    ///
+    /// >>> import unigrad
+    /// >>> unigrad.tensor([True, False]).where_(1.0, 2.0)
+    /// tensor([1., 2.])
+    #[pyo3(signature = (yes, no))]
+    fn where_(&self, py: Python<'_>, yes: Other, no: Other) -> PyResult<PyTensor> {
+        let (yes, no) = choices(py, self.tensor(), ("yes", yes), ("no", no))?;
+        made(py, || self.tensor().where_(yes, no))
     }
 
     /// Rounded to the nearest even integer, or to so many digits after the point.

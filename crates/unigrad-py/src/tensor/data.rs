@@ -98,7 +98,7 @@ fn float_literal(py: Python<'_>, dtype: DType, value: f64) -> PyResult<Literal> 
 }
 
 /// The error of a number that a dtype does not hold.
-fn out_of_range(py: Python<'_>, value: impl Display, dtype: DType, help: &str) -> PyErr {
+pub(crate) fn out_of_range(py: Python<'_>, value: impl Display, dtype: DType, help: &str) -> PyErr {
     argument(py, format!("{value} is out of range for {}", crate::dtype::name_of(dtype)), help)
 }
 

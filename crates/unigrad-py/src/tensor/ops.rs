@@ -2160,18 +2160,6 @@ impl PyTensor {
         made(py, || self.tensor().trunc())
     }
 
-    /// `self` where true, else `other`: element by element, all three broadcast. `self` is `Bool` (or is cast to it).
-    ///
-    /// >>> import unigrad
-    /// >>> unigrad.tensor([True, False]).where_(1.0, 2.0)
-    /// tensor([1., 2.])
-    #[pyo3(signature = (yes, no))]
-    fn where_(&self, py: Python<'_>, yes: Other, no: Other) -> PyResult<PyTensor> {
-        let given_0 = yes.beside(py, self.tensor())?;
-        let given_1 = no.beside(py, self.tensor())?;
-        made(py, || self.tensor().where_(given_0, given_1))
-    }
-
     /// `self * log(1 + other)`, and 0 where `self` is 0, whatever the logarithm.
     ///
     /// >>> import unigrad

@@ -820,6 +820,52 @@ def test_numbers_that_integers_do_not_hold():
     assert ug.full_like(ug.tensor([True]), 2).tolist() == [True]
 
 
+def test_where_of_integers_beyond_int64():
+    mask, big = ug.tensor([True, False]), 2**63
+    for dtype in (ug.int64, ug.int32, ug.uint8):
+        x = ug.tensor([1, 2], dtype=dtype)
+        calls = {
+            "input": lambda x=x: ug.where(mask, big, x),
+            "other": lambda x=x: ug.where(mask, x, big),
+            "yes": lambda x=x: mask.where_(big, x),
+            "no": lambda x=x: mask.where_(x, big),
+        }
+        for name, call in calls.items():
+            with pytest.raises(ug.ArgumentError, match="out of range") as raised:
+                call()
+            assert f"'{name}'" in "".join(raised.value.__notes__), name
+            assert isinstance(raised.value, ValueError)
+    # An array beside it, one number of a tensor, and whatever dtype the condition has.
+    for call in (
+        lambda: ug.where(mask, big, np.array([1, 2])),
+        lambda: ug.where(mask, np.array([1, 2]), big),
+        lambda: ug.where(mask, big, ug.tensor(1)),
+        lambda: ug.where(mask.float(), ug.tensor([1, 2]), big),
+    ):
+        with pytest.raises(ug.ArgumentError, match="out of range"):
+            call()
+    for other, dtype, wanted in [
+        (ug.tensor([1, 2], dtype=ug.uint64), ug.uint64, [big, 2]),
+        (np.array([1, 2], dtype=np.uint64), ug.uint64, [big, 2]),
+        (ug.tensor([1.0, 2.0]), ug.float32, [float(big), 2.0]),
+        (ug.tensor([1.0, 2.0], dtype=ug.float64), ug.float64, [float(big), 2.0]),
+        (1.5, ug.float32, [float(big), 1.5]),
+        (1, ug.uint64, [big, 1]),
+        (2**64 - 1, ug.uint64, [big, 2**64 - 1]),
+    ]:
+        for condition in (mask, mask.float(), mask.to(ug.uint8)):
+            for got in (ug.where(condition, big, other), ug.where(condition.eq(0), other, big)):
+                assert got.dtype == dtype and got.tolist() == wanted, (other, condition.dtype)
+    # No dtype of integers holds both.
+    for call in (lambda: ug.where(mask, big, -1), lambda: ug.where(mask, -1, big)):
+        with pytest.raises(ug.ArgumentError, match="out of range"):
+            call()
+    # Other numbers are as they were.
+    assert ug.where(mask, 1.5, ug.tensor([1, 2])).dtype == ug.float32
+    assert ug.where(mask, 3, ug.tensor([1, 2], dtype=ug.uint8)).dtype == ug.uint8
+    assert ug.where(mask, 3, 4).dtype == ug.int64 and ug.where(mask, True, False).dtype == ug.bool
+
+
 def test_small_manners():
     for cast in ("float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"):
         assert getattr(ug.tensor([1]), cast)(memory_format=ug.preserve_format).tolist() == [1]
