@@ -50,6 +50,10 @@ pub trait Backend: Abilities + Send + Sync + 'static {
     fn upload(&self, data: &[u8], to: Range) -> Result<(), Error>;
     /// Device to host; waits.
     fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error>;
+    /// [`Backend::download`] of several ranges; with one wait for all of them where the backend can.
+    fn download_all(&self, parts: &mut [(Range, &mut [u8])]) -> Result<(), Error> {
+        parts.iter_mut().try_for_each(|(from, data)| self.download(*from, data))
+    }
     /// Within the device.
     fn copy(&self, from: Range, to: Range) -> Result<(), Error>;
     /// Renders and compiles (or finds in a cache).

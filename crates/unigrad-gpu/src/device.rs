@@ -14,7 +14,7 @@ mod replay;
 mod sequence;
 mod status;
 
-pub(crate) use status::{SLOT_BYTES, STATUS_BYTES, Status};
+pub(crate) use status::{Reports, Status};
 
 use crate::{
     Backend, BlockWord, Bound, Lowered, Part, ProgramArg, ProgramLaunch, Range, Resources, deep_stack::with_room, dump, faults::Faults,
@@ -572,8 +572,7 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
     fn download(&self, from: Slice<'_>, data: &mut [u8]) -> Result<(), Error> {
         let from = Self::range(from);
         let awaited = self.before_wait(Some(from));
-        self.backend.download(from, data)?;
-        self.after_wait(&awaited)?;
+        self.wait_for(Some((from, data)), &awaited)?;
         lock(&self.shared.faults).of(from).map_or(Ok(()), Err)
     }
 
@@ -704,8 +703,8 @@ impl<B: Backend> OpenDevice for GpuDevice<B> {
             buffers: (target.max_buffers - u32::from(target.scalars_in_block)) as usize,
             bytes: target.max_param_bytes as usize,
             buffer_bytes: target.buffer_param_bytes() as usize,
-            // Bindings of one launch that overlap are refused by some systems, and copied aside there.
-            shares: target.dialect != Dialect::Wgsl,
+            // Where bindings of one launch that overlap are refused, they are copied aside.
+            shares: target.overlapping,
         }
     }
 

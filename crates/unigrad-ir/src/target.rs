@@ -72,6 +72,8 @@ pub struct Target {
     pub atomic_f32: bool,
     /// Whether atomics take 64-bit integers.
     pub atomic_i64: bool,
+    /// Whether arguments of one launch may be parts of one buffer, of which some are written.
+    pub overlapping: bool,
     /// Whether [`crate::Param::Table`] can be had.
     pub tables: bool,
     /// Whether vector loads and stores of 16 bytes pay (and need alignment to their size).
@@ -164,6 +166,7 @@ impl Target {
             atomic_f32: true,
             atomic_i64: true,
             tables: true,
+            overlapping: true,
             vectors: true,
             scalars_in_block: false,
             own_words: true,

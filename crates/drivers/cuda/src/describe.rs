@@ -151,6 +151,7 @@ pub(crate) fn target(device: sys::CUdevice) -> Result<Target, String> {
         atomic_f32: true,
         atomic_i64: true,
         tables: true,
+        overlapping: true,
         vectors: true,
         scalars_in_block: false,
         own_words: true,

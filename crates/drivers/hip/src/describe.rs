@@ -192,6 +192,7 @@ impl Gpu {
             atomic_f32: true,
             atomic_i64: true,
             tables: true,
+            overlapping: true,
             vectors: true,
             scalars_in_block: false,
             own_words: true,

@@ -296,6 +296,26 @@ impl OpenClBackend {
         })
     }
 
+    /// Queues a read; `data` must be left alone until the event is complete.
+    fn read(&self, queue: &Queue, from: Range, data: &mut [u8]) -> Result<Object, Code> {
+        Object::event(self.api, |event| {
+            // SAFETY: the range lies in the buffer, and the data are left alone until the read is done (the callers' promises).
+            unsafe {
+                (self.api.clEnqueueReadBuffer)(
+                    queue.object.handle(),
+                    from.handle as Handle,
+                    0,
+                    from.offset,
+                    data.len(),
+                    data.as_mut_ptr().cast(),
+                    0,
+                    std::ptr::null(),
+                    event,
+                )
+            }
+        })
+    }
+
     /// Waits for a command. Not by a blocking call: that would hold the queue's lock.
     fn wait_for(&self, event: &Object) -> Result<(), Code> {
         let event = event.handle();
@@ -432,29 +452,21 @@ impl Backend for OpenClBackend {
     }
 
     fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
+        self.download_all(&mut [(from, data)])
+    }
+
+    fn download_all(&self, parts: &mut [(Range, &mut [u8])]) -> Result<(), Error> {
         self.alive()?;
-        if data.is_empty() {
-            return Ok(());
-        }
+        let mut last = None;
         let queue = lock(&self.queue);
-        let event = Object::event(self.api, |event| {
-            // SAFETY: the range lies in the buffer (the caller's promise); `data` is left alone until the event is complete.
-            unsafe {
-                (self.api.clEnqueueReadBuffer)(
-                    queue.object.handle(),
-                    from.handle as Handle,
-                    0,
-                    from.offset,
-                    data.len(),
-                    data.as_mut_ptr().cast(),
-                    0,
-                    std::ptr::null(),
-                    event,
-                )
-            }
+        let queued = parts.iter_mut().filter(|(_, data)| !data.is_empty()).try_for_each(|(from, data)| {
+            last = Some(self.read(&queue, *from, data)?);
+            Ok(())
         });
         drop(queue);
-        event.and_then(|event| self.wait_for(&event)).map_err(|code| self.copy_error(code, true))
+        // The queue is in order, so the last one is there when all are. Waited for also where a later one was refused: until then the device writes.
+        let waited = last.map_or(Ok(()), |event| self.wait_for(&event));
+        queued.and(waited).map_err(|code| self.copy_error(code, true))
     }
 
     fn copy(&self, from: Range, to: Range) -> Result<(), Error> {

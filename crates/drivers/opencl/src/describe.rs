@@ -171,6 +171,7 @@ impl Found {
             atomic_f32: true,
             atomic_i64: self.has_atomic_i64(),
             tables: true,
+            overlapping: true,
             vectors: true,
             scalars_in_block: false,
             own_words: true,

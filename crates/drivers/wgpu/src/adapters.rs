@@ -105,6 +105,12 @@ fn problem() -> (String, String) {
     }
 }
 
+/// Whether programs are compiled by NVIDIA's own Vulkan driver.
+pub(crate) fn is_nvidias(adapter: &Adapter) -> bool {
+    let info = adapter.get_info();
+    info.backend == wgpu::Backend::Vulkan && info.driver.eq_ignore_ascii_case("nvidia")
+}
+
 /// The matrix operations of an adapter that naga can express: square ones of 8 or 16 rows, of `f16` or `f32` with sums in `f32`. Only on
 /// Vulkan: naga's other languages lack what the renderer writes. None if the environment says so, for all this is experimental in wgpu.
 pub(crate) fn fragments(adapter: &Adapter) -> Vec<FragmentShape> {

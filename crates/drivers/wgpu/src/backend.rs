@@ -15,21 +15,27 @@ use crate::{
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
-use unigrad_device::{Abilities, Error, Flush, Health, Info, Marks, Monitor, Pending, ReadAsync, Timeline};
+use unigrad_device::{Abilities, Error, Flush, Health, Info, Marks, Monitor, Pending, ReadAsync, Timeline, Timestamp};
 use unigrad_gpu::{Backend, Bound, Range};
 use unigrad_ir::{
     Dialect, FragmentShape, Program, Source, Target,
     wgsl::{Options, Slot},
 };
-use wgpu::{Adapter, Buffer, BufferUsages, Device, Features, PollType, Queue, SubmissionIndex};
+use wgpu::{Adapter, Buffer, BufferUsages, Device, Features, PollError, PollStatus, PollType, Queue, SubmissionIndex};
 
 /// Bytes of the uniform buffer that holds the numbers of gathered launches.
 const UNIFORM: u64 = 256 << 10;
 /// Bytes that are bound for an argument of no elements.
 const NOTHING: u64 = 256;
+/// Compute units of a GPU whose driver does not tell.
+const UNITS: u32 = 64;
 /// What offsets of arguments are multiples of.
 const ALIGNED: u64 = 64;
+
+/// How long a wait for a GPU asks before it lets itself be woken, which takes longer than a small step's work.
+const AWAKE: Duration = Duration::from_millis(1);
 
 /// Features to do without, as if the adapter did not have them: so that the ways around them are tested everywhere.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,8 +52,6 @@ pub struct Without {
     pub waiting: bool,
     /// Arguments of one launch that share memory, which a browser refuses.
     pub overlapping: bool,
-    /// SPIR-V's memory, where a lane of a vector is a place of its own.
-    pub lanes_apart: bool,
     /// Launches that cost hardly anything, as where there is no GPU: then few launches do a group of tensors, as on one.
     pub cheap_launches: bool,
 }
@@ -73,6 +77,8 @@ pub struct WgpuBackend {
     /// For arguments of no elements.
     nothing: Buffer,
     queued: Mutex<Queued>,
+    /// Whether waits ask for a while: a processor that is the device has better things to do.
+    stays_awake: bool,
     /// Whether arguments of a launch may share memory.
     may_overlap: bool,
     /// Whether anything may wait for the device.
@@ -97,6 +103,11 @@ impl fmt::Debug for WgpuBackend {
     }
 }
 
+/// Whether arguments of one launch may share memory: not in a browser.
+fn may_overlap(without: Without) -> bool {
+    !cfg!(target_arch = "wasm32") && !without.overlapping
+}
+
 fn target(adapter: &Adapter, features: Features, fragments: Vec<FragmentShape>, without: Without) -> Target {
     let (info, limits) = (adapter.get_info(), adapter.limits());
     let fixed = info.subgroup_min_size == info.subgroup_max_size && info.subgroup_min_size.is_power_of_two();
@@ -108,7 +119,11 @@ fn target(adapter: &Adapter, features: Features, fragments: Vec<FragmentShape>, 
         max_grid: [u32::MAX >> 1, limits.max_compute_workgroups_per_dimension, limits.max_compute_workgroups_per_dimension],
         shared_bytes: limits.max_compute_workgroup_storage_size as usize,
         subgroup: (fixed && features.contains(Features::SUBGROUP) && !without.subgroups).then_some(info.subgroup_min_size),
-        compute_units: if software { std::thread::available_parallelism().map_or(1, |n| n.get() as u32) } else { 64 },
+        compute_units: if software {
+            std::thread::available_parallelism().map_or(1, |n| n.get() as u32)
+        } else {
+            capacity::units(adapter).unwrap_or(UNITS)
+        },
         max_buffers: limits.max_storage_buffers_per_shader_stage.min(limits.max_bindings_per_bind_group.saturating_sub(1)).min(64),
         max_param_bytes: 4096,
         max_buffer_bytes: limits.max_storage_buffer_binding_size,
@@ -120,7 +135,8 @@ fn target(adapter: &Adapter, features: Features, fragments: Vec<FragmentShape>, 
         atomic_f32: true,
         atomic_i64: false,
         // Choosing from them takes branches, which the processor takes in full where there is no GPU. A table may have a buffer twice.
-        tables: (!software || without.cheap_launches) && !cfg!(target_arch = "wasm32") && !without.overlapping,
+        tables: (!software || without.cheap_launches) && may_overlap(without),
+        overlapping: may_overlap(without),
         vectors: true,
         fragments,
         ..Target::interpreter()
@@ -190,7 +206,7 @@ impl WgpuBackend {
                 browser: cfg!(target_arch = "wasm32"),
                 int16: features.contains(Features::SHADER_I16) && !without.int16,
                 offsets: u64::from(limits.min_storage_buffer_offset_alignment) > ALIGNED || without.offsets,
-                lanes_apart: adapter.get_info().backend == wgpu::Backend::Vulkan && !without.lanes_apart,
+                unrolls: adapters::is_nvidias(adapter),
             },
             uniform: buffer(UNIFORM, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             nothing: buffer(NOTHING * u64::from(limits.max_storage_buffers_per_shader_stage.clamp(1, 1024)), BufferUsages::STORAGE),
@@ -203,7 +219,8 @@ impl WgpuBackend {
             queued: Mutex::default(),
             copies_by_kernel: adapter.get_info().device_type != wgpu::DeviceType::Cpu || without.buffer_copies,
             copier: OnceLock::new(),
-            may_overlap: !cfg!(target_arch = "wasm32") && !without.overlapping,
+            stays_awake: adapter.get_info().device_type != wgpu::DeviceType::Cpu,
+            may_overlap: may_overlap(without),
             waits: !cfg!(target_arch = "wasm32") && !without.waiting,
             name,
             device,
@@ -239,8 +256,24 @@ impl WgpuBackend {
         Ok(index)
     }
 
+    /// Asks for a while whether work is done; `None` if it takes longer.
+    fn stay_awake(&self, index: Option<&SubmissionIndex>) -> Option<Result<PollStatus, PollError>> {
+        let begun = Timestamp::now();
+        while begun.elapsed() < AWAKE {
+            match self.device.poll(PollType::Wait { submission_index: index.cloned(), timeout: Some(Duration::ZERO) }) {
+                Err(PollError::Timeout) => std::thread::yield_now(),
+                done => return Some(done),
+            }
+        }
+        None
+    }
+
     pub(crate) fn poll(&self, how: PollType) -> Result<(), Error> {
-        match self.device.poll(how) {
+        let polled = match &how {
+            PollType::Wait { submission_index, timeout: None } if self.stays_awake => self.stay_awake(submission_index.as_ref()),
+            PollType::Wait { .. } | PollType::Poll => None,
+        };
+        match polled.unwrap_or_else(|| self.device.poll(how)) {
             Ok(_) => Ok(()),
             Err(error) => {
                 self.reports.alive(&self.name)?;
@@ -437,6 +470,13 @@ impl Backend for WgpuBackend {
         }
         let block = self.block(&self.queued(), from)?;
         self.read_back(&block.buffer, from.offset as u64, data)
+    }
+
+    fn download_all(&self, parts: &mut [(Range, &mut [u8])]) -> Result<(), Error> {
+        if self.read_back_all(parts)? {
+            return Ok(());
+        }
+        parts.iter_mut().try_for_each(|(from, data)| self.download(*from, data))
     }
 
     fn copy(&self, from: Range, to: Range) -> Result<(), Error> {

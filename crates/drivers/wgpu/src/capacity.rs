@@ -1,4 +1,5 @@
-//! How much memory an adapter has, how much of it is free, and how the GPU does, asked below and beside wgpu, which does not tell.
+//! How much memory an adapter has, how much of it is free, how many units compute, and how the GPU does, asked below and beside wgpu, which does not
+//! tell.
 //!
 //! Always: figures are of the memory on the device's own side; what the system does not tell is 0. Never: changes anything.
 
@@ -31,11 +32,53 @@ fn ask(adapter: &Adapter) -> Option<Capacity> {
     vulkan::ask(adapter).or_else(|| direct3d(adapter))
 }
 
+/// How many units run workgroups, where the driver tells.
+#[cfg(not(any(target_vendor = "apple", target_arch = "wasm32")))]
+pub(crate) fn units(adapter: &Adapter) -> Option<u32> {
+    vulkan::units(adapter).filter(|units| *units > 0)
+}
+
+#[cfg(any(target_vendor = "apple", target_arch = "wasm32"))]
+pub(crate) fn units(_adapter: &Adapter) -> Option<u32> {
+    None
+}
+
 #[cfg(not(any(target_vendor = "apple", target_arch = "wasm32")))]
 mod vulkan {
     use super::Capacity;
-    use ash::{ext::memory_budget, vk};
+    use ash::{amd::shader_core_properties2, ext::memory_budget, nv::shader_sm_builtins, vk};
     use wgpu::{Adapter, hal::api};
+
+    /// NVIDIA's multiprocessors, AMD's compute units: there is no word for it that all drivers know.
+    pub(super) fn units(adapter: &Adapter) -> Option<u32> {
+        // SAFETY: nothing is destroyed; the handles are used while the guard lives.
+        let adapter = unsafe { adapter.as_hal::<api::Vulkan>() }?;
+        let (device, shared) = (adapter.raw_physical_device(), adapter.shared_instance());
+        let (instance, known) = (shared.raw_instance(), adapter.physical_device_capabilities());
+        // SAFETY: the physical device is this instance's.
+        let version = unsafe { instance.get_physical_device_properties(device) }.api_version;
+        if shared.instance_api_version().min(version) < vk::API_VERSION_1_1 {
+            return None;
+        }
+        let mut nvidias = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
+        let mut amds = vk::PhysicalDeviceShaderCoreProperties2AMD::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default();
+        let (is_nvidias, is_amds) =
+            (known.supports_extension(shader_sm_builtins::NAME), known.supports_extension(shader_core_properties2::NAME));
+        if is_nvidias {
+            properties = properties.push_next(&mut nvidias);
+        }
+        if is_amds {
+            properties = properties.push_next(&mut amds);
+        }
+        // SAFETY: instance and device have version 1.1, to which the function belongs, and the extensions that fill in what is asked.
+        unsafe { instance.get_physical_device_properties2(device, &mut properties) };
+        match (is_nvidias, is_amds) {
+            (true, _) => Some(nvidias.shader_sm_count),
+            (_, true) => Some(amds.active_compute_unit_count),
+            (false, false) => None,
+        }
+    }
 
     pub(super) fn ask(adapter: &Adapter) -> Option<Capacity> {
         // SAFETY: nothing is destroyed; the handles are used while the guard lives.

@@ -110,7 +110,7 @@ impl WgpuBackend {
             if !is_there {
                 return Err(self.copy_failed("the memory cannot be read"));
             }
-            down.take(&mut data).map_err(|cause| self.copy_failed(cause))?;
+            down.take([&mut data[..]]).map_err(|cause| self.copy_failed(cause))?;
             Ok(data)
         })
     }

@@ -24,6 +24,8 @@ const PIECE: usize = 16 << 20;
 const LARGE: usize = 256 << 10;
 /// Copies of less within a GPU, of whole words, are the driver's.
 const SMALL_COPY: usize = 64 << 10;
+/// What ranges of mapped memory begin at multiples of.
+const APART: usize = wgpu::MAP_ALIGNMENT as usize;
 /// Bytes that one launch copies at most.
 const COPY_PIECE: usize = 512 << 20;
 /// Threads of a workgroup that copies; each moves one vector of 16 bytes. More of them per thread were slower on an H200: 3,600 GB/s by one,
@@ -60,10 +62,14 @@ pub(crate) struct Down {
 }
 
 impl Down {
-    /// Takes what has come.
-    pub(crate) fn take(self, data: &mut [u8]) -> Result<(), String> {
-        let view = self.buffer.get_mapped_range(0..data.len().next_multiple_of(4) as u64);
-        view.map(|view| data.copy_from_slice(&view[..data.len()])).map_err(|error| error.to_string())?;
+    /// Takes what has come: parts that follow each other, each from a multiple of [`APART`] on.
+    pub(crate) fn take<'a>(self, parts: impl IntoIterator<Item = &'a mut [u8]>) -> Result<(), String> {
+        let mut at = 0;
+        for data in parts {
+            let view = self.buffer.get_mapped_range(at..at + data.len().next_multiple_of(4) as u64);
+            view.map(|view| data.copy_from_slice(&view[..data.len()])).map_err(|error| error.to_string())?;
+            at += data.len().next_multiple_of(APART) as u64;
+        }
         self.buffer.unmap();
         Ok(())
     }
@@ -221,7 +227,7 @@ impl WgpuBackend {
             let moved = next.and_then(|begun| {
                 // Under way while the host copies this one.
                 let after = if k + 1 < n_pieces { Some(start(&mut queued, k + 1)?) } else { None };
-                begun.map_or(Ok(()), |down| self.finish_down(down, piece))?;
+                begun.map_or(Ok(()), |down| self.finish_down(down, [piece]))?;
                 Ok(after)
             });
             if let Err(error) = moved {
@@ -237,14 +243,47 @@ impl WgpuBackend {
         self.reports.take(&self.name)
     }
 
-    /// Begins to move a piece to the host.
-    fn start_down(&self, queued: &mut Queued, which: usize, from: &Buffer, at: u64, size: u64) -> Result<Down, Error> {
+    /// [`WgpuBackend::read_back`] of several ranges, by one wait if a piece holds them all; `false` if it does not.
+    pub(crate) fn read_back_all(&self, parts: &mut [(Range, &mut [u8])]) -> Result<bool, Error> {
+        let size: usize = parts.iter().map(|(_, data)| data.len().next_multiple_of(APART)).sum();
+        if size == 0 || size > PIECE {
+            return Ok(false);
+        }
+        self.may_wait()?;
+        let mut queued = self.queued();
+        let moved = self.staging_down(&mut queued, 0, size as u64).and_then(|buffer| {
+            let mut at = 0;
+            for (from, data) in parts.iter().filter(|(_, data)| !data.is_empty()) {
+                let (block, len) = (self.block(&queued, *from)?, data.len().next_multiple_of(4) as u64);
+                queued.batch.encoder(&self.device).copy_buffer_to_buffer(&block.buffer, from.offset as u64, &buffer, at, len);
+                at += data.len().next_multiple_of(APART) as u64;
+            }
+            let index = self.submit(&mut queued)?;
+            let mapped = Mapping::begin(&buffer, MapMode::Read, size as u64);
+            self.finish_down(Down { buffer, mapped, index }, parts.iter_mut().map(|(_, data)| &mut **data).filter(|data| !data.is_empty()))
+        });
+        if moved.is_err() {
+            // The state of it is unknown.
+            queued.staging.down = [None, None];
+        }
+        drop(queued);
+        self.pipelines.save();
+        self.reports.take(&self.name).and(moved).map(|()| true)
+    }
+
+    /// A staging buffer of so many bytes or more, to be read.
+    fn staging_down(&self, queued: &mut Queued, which: usize, size: u64) -> Result<Buffer, Error> {
         if queued.staging.down[which].as_ref().is_none_or(|buffer| buffer.size() < size) {
             let room = size.next_power_of_two().max(64 << 10);
             let buffer = self.new_buffer(room, BufferUsages::MAP_READ | BufferUsages::COPY_DST, false, &queued.memory)?;
             queued.staging.down[which] = Some(buffer);
         }
-        let Some(buffer) = queued.staging.down[which].clone() else { return Err(self.copy_failed("no staging memory")) };
+        queued.staging.down[which].clone().ok_or_else(|| self.copy_failed("no staging memory"))
+    }
+
+    /// Begins to move a piece to the host.
+    fn start_down(&self, queued: &mut Queued, which: usize, from: &Buffer, at: u64, size: u64) -> Result<Down, Error> {
+        let buffer = self.staging_down(queued, which, size)?;
         self.begin_down(queued, buffer, from, at, size)
     }
 
@@ -256,12 +295,12 @@ impl WgpuBackend {
         Ok(Down { buffer, mapped, index })
     }
 
-    fn finish_down(&self, down: Down, data: &mut [u8]) -> Result<(), Error> {
+    fn finish_down<'a>(&self, down: Down, parts: impl IntoIterator<Item = &'a mut [u8]>) -> Result<(), Error> {
         self.poll(PollType::Wait { submission_index: down.index.clone(), timeout: None })?;
         if !down.mapped.is_there() {
             return Err(self.copy_failed("the memory cannot be read"));
         }
-        down.take(data).map_err(|cause| self.copy_failed(cause))
+        down.take(parts).map_err(|cause| self.copy_failed(cause))
     }
 
     pub(crate) fn copy_within(&self, from: Range, to: Range) -> Result<(), Error> {

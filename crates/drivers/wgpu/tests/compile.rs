@@ -46,7 +46,7 @@ fn operations(words: &[u32]) -> Vec<u32> {
 #[test]
 fn all_programs_are_valid() {
     for i64 in [true, false] {
-        for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false, lanes_apart: true }] {
+        for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false, unrolls: true }] {
             let shapes = [(16, DType::F16), (8, DType::F16), (8, DType::F32)];
             let fragments = shapes.map(|(n, input)| FragmentShape { m: n, n, k: n, input, sum: DType::F32 }).to_vec();
             let target = Target { dialect: Dialect::Wgsl, i64, f64: i64, atomic_i64: false, fragments, ..Target::interpreter() };
@@ -59,31 +59,6 @@ fn all_programs_are_valid() {
                 assert_eq!(multiplies, program.name.starts_with("fragments"), "{}", program.name);
             }
         }
-    }
-}
-
-#[test]
-fn tiles_that_are_turned_are_read_by_vectors() {
-    // What a product does to an operand whose rows it needs as columns; of a length that vectors divide, and of one that they do not.
-    for (len, widest) in [(64, "vec4<f32>, 16"), (63, "f32, 63")] {
-        let mut b = Builder::new("turned", [16, 1, 1]);
-        let (x, y) = (b.buffer("x", DType::F32), b.buffer_mut("y", DType::F32));
-        let tile = b.shared("tile", DType::F32, len);
-        let thread = b.thread(0);
-        let element = b.load(x, thread);
-        b.store(tile, thread, element);
-        b.barrier();
-        let zero = b.u32(0);
-        let row = b.inst(Op::Load(tile, zero), Type::Vector(DType::F32, 4));
-        b.store(y, zero, row);
-        let program = b.finish();
-        let target = Target { dialect: Dialect::Wgsl, f64: false, ..Target::interpreter() };
-        let text = |lanes_apart| wgsl::render(&program, &target, wgsl::Options { lanes_apart, ..wgsl::Options::default() }).unwrap().text;
-        // WGSL lets a store to a lane write the whole vector, so there elements stay apart.
-        let [apart, not] = [true, false].map(text);
-        assert!(not.contains(&format!("s0: array<f32, {len}>")), "{not}");
-        assert!(apart.contains(&format!("s0: array<{widest}>")), "{apart}");
-        translate(&apart);
     }
 }
 
@@ -159,7 +134,7 @@ fn products_by_matrices_are_valid() {
         let lowered = lower(&Kernel::Contract(contract), &target).unwrap();
         let program = &lowered.steps[0].program;
         assert_eq!(program.name, "contract_fragment");
-        for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false, lanes_apart: true }] {
+        for options in [wgsl::Options::default(), wgsl::Options { int16: true, offsets: true, browser: false, unrolls: true }] {
             let text = wgsl::render(program, &target, options).unwrap().text;
             let multiplies = operations(&translate(&text)).into_iter().filter(|op| *op == OP_COOPERATIVE_MATRIX_MUL_ADD).count();
             assert!(multiplies > 0, "{text}");

@@ -18,6 +18,34 @@ use unigrad_device::{Error, MappedWords};
 pub(crate) const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
 pub(crate) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
 
+/// Where every backend can begin: multiples of so many bytes.
+const BEGINS: usize = 64;
+
+/// Where a launch's words are, in bytes.
+fn slot_of(launch: u64) -> usize {
+    (launch % u64::from(SLOTS)) as usize * SLOT_BYTES
+}
+
+/// Launches of a queue, from `first` on and before `until`, whose words are in this memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reports {
+    pub(crate) first: u64,
+    pub(crate) until: u64,
+    pub(crate) handle: u64,
+}
+
+impl Reports {
+    /// What holds their words: all of the queue's where they go on at its begin.
+    pub(crate) fn range(&self) -> Range {
+        let (first, last) = (slot_of(self.first), slot_of(self.until - 1));
+        if last < first || self.until - self.first > u64::from(SLOTS) {
+            return Range { handle: self.handle, offset: 0, len: STATUS_BYTES };
+        }
+        let offset = first - first % BEGINS;
+        Range { handle: self.handle, offset, len: last + SLOT_BYTES - offset }
+    }
+}
+
 /// The memory of a queue's status words.
 #[derive(Clone, Debug)]
 pub(crate) enum Status {
@@ -101,9 +129,61 @@ impl<B: Backend> GpuDevice<B> {
 
     /// Waits for this queue, and looks at its status words.
     pub(super) fn wait(&self, range: Option<Range>) -> Result<(), Error> {
-        let awaited = self.before_wait(range);
-        self.backend.synchronize()?;
-        self.after_wait(&awaited)
+        self.wait_for(None, &self.before_wait(range))
+    }
+
+    /// Waits for this queue, or until bytes of it have come, and looks at the status words that [`GpuDevice::before_wait`] told of. Those of this queue
+    /// that lie in the device's memory come in the same wait: another one costs a small step as much as its launches.
+    pub(super) fn wait_for(&self, data: Option<(Range, &mut [u8])>, awaited: &Awaited) -> Result<(), Error> {
+        let own = awaited.iter().find(|(queue, _)| *queue == self.queue);
+        let Some(reports) = own.and_then(|(_, until)| self.reports(*until)) else {
+            match data {
+                Some((from, bytes)) => self.backend.download(from, bytes)?,
+                None => self.backend.synchronize()?,
+            }
+            return self.after_wait(awaited);
+        };
+        let range = reports.range();
+        let mut words = vec![0; range.len];
+        match data {
+            Some(data) => self.backend.download_all(&mut [data, (range, &mut words)])?,
+            None => self.backend.download(range, &mut words)?,
+        }
+        let _scratch = lock(&self.scratch);
+        let mut faults = lock(&self.shared.faults);
+        self.take_reports(&mut faults, &reports, &words)?;
+        awaited.iter().filter(|(queue, _)| *queue != self.queue).try_for_each(|(queue, until)| self.look(&mut faults, *queue, *until))
+    }
+
+    /// The unchecked launches of this queue before `until`, if they report to memory of the device.
+    pub(crate) fn reports(&self, until: u64) -> Option<Reports> {
+        let first = lock(&self.shared.faults).first_unchecked(self.queue);
+        match lock(&self.shared.statuses)[self.queue] {
+            Some(Status::Buffer(handle)) if until > first => Some(Reports { first, until, handle }),
+            Some(Status::Buffer(_) | Status::Mapped(_)) | None => None,
+        }
+    }
+
+    /// Takes what has come of reports: `words` are their [`Reports::range`].
+    pub(crate) fn take_reports(&self, faults: &mut Faults, reports: &Reports, words: &[u8]) -> Result<(), Error> {
+        let begins = reports.range().offset;
+        let mut taken = Vec::new();
+        // Another thread may have looked at some since.
+        for launch in faults.first_unchecked(self.queue)..reports.until {
+            let at = slot_of(launch);
+            let Some(slot) = words.get(at - begins..at - begins + SLOT_BYTES) else {
+                return Err(self.refuse("status words", "fewer have come than were asked for"));
+            };
+            taken.extend(slot.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
+            if slot.iter().any(|byte| *byte != 0) {
+                // Begun where every backend can begin; a slot is 32 bytes, and the one before is not in use.
+                let lead = at % BEGINS;
+                let whole = Range { handle: reports.handle, offset: at - lead, len: SLOT_BYTES + lead };
+                self.backend.upload(&vec![0; whole.len], whole)?;
+            }
+        }
+        faults.resolve(self.queue, &taken);
+        Ok(())
     }
 
     /// Looks at the status words of a queue's launches before `until`, which are done.
@@ -139,7 +219,7 @@ impl<B: Backend> GpuDevice<B> {
     /// Copies words from a buffer of the device, and sets them back.
     fn take_buffer(&self, handle: u64, offset: usize, words: &mut [u32]) -> Result<(), Error> {
         // Rounded down to what every backend can begin at; a slot is 32 bytes.
-        let lead = offset % 64;
+        let lead = offset % BEGINS;
         let whole = Range { handle, offset: offset - lead, len: 4 * words.len() + lead };
         let mut bytes = vec![0; whole.len];
         self.backend.download(whole, &mut bytes)?;

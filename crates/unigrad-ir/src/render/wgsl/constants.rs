@@ -3,7 +3,7 @@
 //! They are for arrays of the thread: where every index is known, the elements become variables, which every compiler keeps in registers.
 //! An array that is indexed by `i * 8 + 3` in a loop that was written out is, to some, memory.
 
-use super::unroll;
+use super::{Options, unroll};
 use crate::{Block, Op, Place, Program, Stmt, Type, Value};
 use std::collections::HashMap;
 use unigrad_scalar::BinaryOp;
@@ -75,9 +75,10 @@ impl Known {
 }
 
 /// Per local array, whether its elements become variables.
-pub(super) fn split(program: &Program) -> Vec<bool> {
+pub(super) fn split(program: &Program, options: Options) -> Vec<bool> {
     let mut walk = Walk {
         program,
+        options,
         known: Known::default(),
         split: program.locals.iter().map(|array| (2..=MOST).contains(&array.len) && !matches!(array.ty, Type::Fragment(_))).collect(),
     };
@@ -89,6 +90,7 @@ pub(super) fn split(program: &Program) -> Vec<bool> {
 
 struct Walk<'a> {
     program: &'a Program,
+    options: Options,
     known: Known,
     split: Vec<bool>,
 }
@@ -146,7 +148,7 @@ impl Walk<'_> {
                 Stmt::Raw(raw) => raw.places.iter().for_each(|place| self.visit(*place, None)),
                 Stmt::If { then, otherwise, .. } => [then, otherwise].into_iter().for_each(|block| self.block(block)),
                 Stmt::While { check, body, .. } => [check, body].into_iter().for_each(|block| self.block(block)),
-                Stmt::For { counter, body, .. } => match unroll::steps(self.program, stmt) {
+                Stmt::For { counter, body, .. } => match unroll::steps(self.program, self.options, stmt) {
                     Some(steps) => {
                         for step in steps {
                             self.known.set(*counter, step.as_i64());

@@ -53,7 +53,7 @@ impl Writer<'_> {
             }
             Stmt::For { counter, start, end, step, body, .. } => {
                 let dtype = self.program.ty(*counter).dtype();
-                if let Some(steps) = unroll::steps(self.program, stmt) {
+                if let Some(steps) = unroll::steps(self.program, self.options, stmt) {
                     for at in steps {
                         self.line("{");
                         self.known.set(*counter, at.as_i64());

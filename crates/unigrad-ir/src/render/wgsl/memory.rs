@@ -109,10 +109,10 @@ impl Writer<'_> {
         uses
     }
 
-    /// How many words lie together so that the widest accesses are one, and no store writes a part, unless it may.
-    fn group(uses: Uses, parts: bool) -> usize {
+    /// How many words lie together so that the widest accesses are one, and no store writes a part.
+    fn group(uses: Uses) -> usize {
         let widest = uses.load_bytes.max(uses.store_bytes.map_or(0, |s| s.1));
-        match widest.min(uses.store_bytes.filter(|_| !parts).map_or(16, |s| s.0)) / 4 {
+        match widest.min(uses.store_bytes.map_or(16, |s| s.0)) / 4 {
             words @ (2 | 4) => words,
             _ => 1,
         }
@@ -136,11 +136,11 @@ impl Writer<'_> {
             self.shares_buffers |= *atomic || uses.atomic || uses.load_bytes > 0 && uses.store_bytes.is_some();
             let form = match dtype.size() {
                 4 if *atomic || uses.atomic => Form::Atomic,
-                4 => Form::Plain { group: Self::group(uses, false) },
+                4 => Form::Plain { group: Self::group(uses) },
                 8 if uses.atomic => return Err(self.error(None, "WGSL has no 64-bit atomics", "use 32-bit ones")),
                 8 => Form::Plain { group: 1 },
                 2 if uses.fragments => Self::halves(uses),
-                _ if uses.store_bytes.is_none_or(|s| s.0 >= 4) => Form::Packed { group: Self::group(uses, false) },
+                _ if uses.store_bytes.is_none_or(|s| s.0 >= 4) => Form::Packed { group: Self::group(uses) },
                 2 if self.options.int16 => Form::Short,
                 _ => Form::PackedAtomic,
             };
@@ -165,8 +165,7 @@ impl Writer<'_> {
             let form = match dtype.size() {
                 4 if uses.atomic => Form::Atomic,
                 _ if uses.atomic => return Err(self.error(None, "WGSL has 32-bit atomics only", "use 32-bit ones")),
-                // Tiles are turned on their way into shared memory, one element at a time, and read by vectors.
-                4 if array.len.is_multiple_of(4) => Form::Plain { group: Self::group(uses, self.options.lanes_apart && !uses.fragments) },
+                4 if array.len.is_multiple_of(4) => Form::Plain { group: Self::group(uses) },
                 4 | 8 => Form::Plain { group: 1 },
                 _ if uses.fragments && array.len.is_multiple_of(4) => Self::halves(uses),
                 _ if uses.fragments => Form::Halves { group: 1 },

@@ -38,8 +38,9 @@ pub struct Options {
     pub int16: bool,
     /// Buffers are bound from an address below their first element; each has a slot with the difference.
     pub offsets: bool,
-    /// A store to one lane of a vector leaves the others alone, as in SPIR-V: WGSL itself lets it write them all ("memory model", WGSL 14.3).
-    pub lanes_apart: bool,
+    /// The driver's compiler writes loops out by itself and keeps what they index in registers, and does less well with loops that were written out
+    /// before (NVIDIA's: products of `f32` were half as fast).
+    pub unrolls: bool,
 }
 
 /// A number in the uniform buffer.
@@ -176,7 +177,7 @@ impl<'a> Writer<'a> {
             shares_buffers: program.has_raw(),
             unsaid: halves::unsaid(program),
             known: Known::default(),
-            split: constants::split(program),
+            split: constants::split(program, options),
             entry: None,
             divided: None,
         };
