@@ -499,6 +499,7 @@ impl Backend for WgpuBackend {
         self.submit(&mut self.queued())?;
         self.may_wait()?;
         self.poll(PollType::wait_indefinitely())?;
+        self.queued().batch.hurry();
         self.pipelines.save();
         self.reports.take(&self.name)
     }

@@ -13,8 +13,10 @@ use std::sync::{
 };
 use wgpu::{BindGroup, CommandEncoder, ComputePass, Device, Queue, SubmissionIndex};
 
-/// Launches that are gathered.
+/// Launches that are gathered at most.
 const LAUNCHES: usize = 64;
+/// Launches that are gathered while the device has nothing to do; twice as many each time after that.
+const FIRST: usize = 8;
 /// Names that an error of gathered launches lists.
 const NAMES: usize = 4;
 
@@ -46,6 +48,8 @@ pub(crate) struct Batch {
     launches: usize,
     names: Vec<String>,
     copies: usize,
+    /// How often the number of launches that are gathered has doubled.
+    doubled: u32,
     /// Of what is gathered; shared with the marks in it.
     passage: Arc<Passage>,
     /// Of what was handed over last.
@@ -64,7 +68,12 @@ impl Batch {
 
     /// Whether it is time to hand over.
     pub(crate) fn is_full(&self) -> bool {
-        self.launches + self.copies >= LAUNCHES
+        self.launches + self.copies >= (FIRST << self.doubled).min(LAUNCHES)
+    }
+
+    /// The device has been waited for: what comes next is to reach it soon.
+    pub(crate) fn hurry(&mut self) {
+        self.doubled = 0;
     }
 
     /// Room for `words` in the uniform buffer, of which `capacity` bytes are there: an offset, or `None` if it is full.
@@ -107,6 +116,9 @@ impl Batch {
     ) -> Result<Option<SubmissionIndex>, unigrad_device::Error> {
         self.pass = None;
         let Some(encoder) = self.encoder.take() else { return Ok(None) };
+        if FIRST << self.doubled < LAUNCHES {
+            self.doubled += 1;
+        }
         let scopes = Scopes::open(device);
         if !self.words.is_empty() {
             queue.write_buffer(uniform, 0, &self.words);

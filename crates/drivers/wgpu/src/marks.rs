@@ -101,6 +101,7 @@ impl WgpuBackend {
             self.hand_over(mark)?;
             let index = mark.passage.as_ref().and_then(|passage| passage.handed().cloned());
             self.poll(PollType::Wait { submission_index: index, timeout: None })?;
+            self.queued().batch.hurry();
         }
         self.reports.take(&self.name)
     }

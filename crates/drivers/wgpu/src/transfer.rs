@@ -238,6 +238,7 @@ impl WgpuBackend {
             }
             next = moved;
         }
+        queued.batch.hurry();
         drop(queued);
         self.pipelines.save();
         self.reports.take(&self.name)
@@ -266,6 +267,7 @@ impl WgpuBackend {
             // The state of it is unknown.
             queued.staging.down = [None, None];
         }
+        queued.batch.hurry();
         drop(queued);
         self.pipelines.save();
         self.reports.take(&self.name).and(moved).map(|()| true)
