@@ -52,6 +52,8 @@ pub struct Without {
     pub waiting: bool,
     /// Arguments of one launch that share memory, which a browser refuses.
     pub overlapping: bool,
+    /// A compiler that does less well with loops that are not written out.
+    pub written_out: bool,
     /// Launches that cost hardly anything, as where there is no GPU: then few launches do a group of tensors, as on one.
     pub cheap_launches: bool,
 }
@@ -206,7 +208,7 @@ impl WgpuBackend {
                 browser: cfg!(target_arch = "wasm32"),
                 int16: features.contains(Features::SHADER_I16) && !without.int16,
                 offsets: u64::from(limits.min_storage_buffer_offset_alignment) > ALIGNED || without.offsets,
-                unrolls: adapters::is_nvidias(adapter),
+                unrolls: adapters::is_nvidias(adapter) || without.written_out,
             },
             uniform: buffer(UNIFORM, BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             nothing: buffer(NOTHING * u64::from(limits.max_storage_buffers_per_shader_stage.clamp(1, 1024)), BufferUsages::STORAGE),

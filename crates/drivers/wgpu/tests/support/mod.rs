@@ -10,8 +10,16 @@ use unigrad_wgpu::{WgpuBackend, WgpuDriver, Without};
 
 /// The device with all it has, and with what WebGPU demands at least; empty, with a line, where there is none.
 pub(crate) fn backends() -> Vec<(&'static str, WgpuBackend)> {
-    let least =
-        Without { int64: true, int16: true, subgroups: true, offsets: true, buffer_copies: true, overlapping: true, ..Without::default() };
+    let least = Without {
+        int64: true,
+        int16: true,
+        subgroups: true,
+        offsets: true,
+        buffer_copies: true,
+        overlapping: true,
+        written_out: true,
+        ..Without::default()
+    };
     let open = |without| WgpuBackend::open_without(0, without).unwrap();
     if is_missing() { Vec::new() } else { vec![("everything", open(Without::default())), ("least", open(least))] }
 }
