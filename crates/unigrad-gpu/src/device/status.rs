@@ -2,8 +2,8 @@
 //!
 //! In: launches that can report, each with a slot of words in its queue's memory (`faults.rs`). Out: what is known of them after a wait.
 //! Always: the words lie in memory of the host where the backend maps it (`MappedMemory`), so that a look at them costs nothing but the wait that
-//! was made anyway; elsewhere in a buffer that is read after the wait. A look covers launches that were queued before the wait began,
-//! and no others: the words of one that is still under way say nothing.
+//! was made anyway; elsewhere in a buffer that is read with what is waited for, or after the wait where it is another queue's. A look covers launches
+//! that were queued before the wait began, and no others: the words of one that is still under way say nothing.
 //! A slot is set back to 0 before it is used again.
 
 use super::{GpuDevice, lock};
@@ -171,7 +171,7 @@ impl<B: Backend> GpuDevice<B> {
         // Another thread may have looked at some since.
         for launch in faults.first_unchecked(self.queue)..reports.until {
             let at = slot_of(launch);
-            let Some(slot) = words.get(at - begins..at - begins + SLOT_BYTES) else {
+            let Some(slot) = at.checked_sub(begins).and_then(|at| words.get(at..at + SLOT_BYTES)) else {
                 return Err(self.refuse("status words", "fewer have come than were asked for"));
             };
             taken.extend(slot.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])));

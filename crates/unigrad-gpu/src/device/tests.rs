@@ -1,8 +1,11 @@
 //! Kernels that are compiled again: without matrix instructions, where a compiler refuses them; for smaller workgroups, where a map would
 //! leave compute units idle. On a backend that does nothing but tell.
 
-use super::GpuDevice;
-use crate::{Backend, Bound, Range};
+use super::{GpuDevice, status::STATUS_BYTES};
+use crate::{
+    Backend, Bound, Range,
+    faults::{SLOT_WORDS, SLOTS},
+};
 use std::sync::{Arc, Mutex};
 use unigrad_device::{Abilities, Config, Error, Info, Kernels, OpenDevice, RawBuffer, Slice};
 use unigrad_ir::{Dialect, FragmentShape, Program, Source, Target};
@@ -20,11 +23,17 @@ struct Told {
     launched: Mutex<Vec<u32>>,
     /// Sources loaded.
     loaded: Mutex<Vec<String>>,
+    /// The only memory: every buffer is it.
+    memory: Mutex<Vec<u8>>,
+    /// What was read, by waits.
+    read: Mutex<Vec<Vec<Range>>>,
 }
 
 impl Told {
     fn device(target: Target, takes: fn(&Program) -> bool, parts: [f64; 2]) -> GpuDevice<Told> {
-        GpuDevice::new(Told { target, takes, parts, launched: Mutex::default(), loaded: Mutex::default() })
+        let memory = Mutex::new(vec![0; STATUS_BYTES]);
+        let (launched, loaded, read) = (Mutex::default(), Mutex::default(), Mutex::default());
+        GpuDevice::new(Told { target, takes, parts, launched, loaded, memory, read })
     }
 }
 
@@ -48,11 +57,20 @@ impl Backend for Told {
 
     fn free(&self, _: u64) {}
 
-    fn upload(&self, _: &[u8], _: Range) -> Result<(), Error> {
+    fn upload(&self, data: &[u8], to: Range) -> Result<(), Error> {
+        self.memory.lock().unwrap()[to.offset..to.offset + to.len].copy_from_slice(data);
         Ok(())
     }
 
-    fn download(&self, _: Range, _: &mut [u8]) -> Result<(), Error> {
+    fn download(&self, from: Range, data: &mut [u8]) -> Result<(), Error> {
+        self.download_all(&mut [(from, data)])
+    }
+
+    fn download_all(&self, parts: &mut [(Range, &mut [u8])]) -> Result<(), Error> {
+        self.read.lock().unwrap().push(parts.iter().map(|(from, _)| *from).collect());
+        for (from, data) in parts {
+            data.copy_from_slice(&self.memory.lock().unwrap()[from.offset..from.offset + from.len]);
+        }
         Ok(())
     }
 
@@ -82,6 +100,7 @@ impl Backend for Told {
     }
 
     fn synchronize(&self) -> Result<(), Error> {
+        self.read.lock().unwrap().push(Vec::new());
         Ok(())
     }
 }
@@ -216,4 +235,38 @@ fn a_look_covers_launches_from_before_the_wait_only() {
     assert_eq!(unchecked(), 1);
     device.wait(None).unwrap();
     assert_eq!(unchecked(), 0);
+}
+
+#[test]
+fn reports_come_with_the_data_in_one_wait() {
+    let slots = u64::from(SLOTS);
+    // Launches that were waited for, and launches since: within the memory, at its end, across it, and as many as there can be.
+    for (before, since) in [(0, 1), (1, 1), (2, 3), (slots - 1, 1), (slots - 1, 2), (slots - 2, 5), (7, slots - 1), (0, slots - 1)] {
+        for failed in [0, since / 2, since - 1] {
+            let device = Told::device(Target::interpreter(), |_| true, [1.0, 1.0]);
+            let begin = |n: u64| (0..n).for_each(|_| _ = super::lock(&device.shared.faults).begin(device.queue, "report", None));
+            device.status().unwrap();
+            for _ in 0..before {
+                begin(1);
+                device.wait(None).unwrap();
+            }
+            begin(since);
+            // What the launch has to say: index 9 of 5.
+            let words = [1u32, 9, 0, 5, 0, 0, 0, 0];
+            let slot = 4 * words.len() * ((before + failed) % slots) as usize;
+            assert_eq!(words.len(), SLOT_WORDS as usize);
+            device.backend().memory.lock().unwrap()[slot..][..32].copy_from_slice(&words.map(u32::to_le_bytes).concat());
+            device.backend().read.lock().unwrap().clear();
+            let buffer = RawBuffer { handle: 1, bytes: 64 };
+            device.download(Slice { buffer: &buffer, offset: 0, len: 64 }, &mut [0; 64]).unwrap();
+            let read = std::mem::take(&mut *device.backend().read.lock().unwrap());
+            let [parts] = &read[..] else { panic!("{before}, {since}: {read:?}") };
+            let [data, reports] = parts[..] else { panic!("{before}, {since}: {parts:?}") };
+            assert_eq!((data.offset, data.len), (0, 64));
+            assert!(reports.offset % 64 == 0 && reports.offset + reports.len <= STATUS_BYTES, "{reports:?}");
+            let Err(Error::IndexOutOfRange { index: 9, size: 5, .. }) = device.synchronize() else { panic!("{before}, {since}, {failed}") };
+            assert!(device.backend().memory.lock().unwrap().iter().all(|byte| *byte == 0), "slots are set back");
+            assert_eq!(super::lock(&device.shared.faults).n_unchecked(device.queue), 0);
+        }
+    }
 }
