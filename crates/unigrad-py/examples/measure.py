@@ -83,7 +83,7 @@ def steps(lib: Any, step: Callable[..., Any], model: Any, optimizer: Any, batch:
             optimizer.zero_grad()
         return loss
 
-    called = unigrad.replay(once) if args.replay and lib is unigrad else once
+    called = lib.replay(once) if args.replay and lib is unigrad else once
 
     def run(n: int) -> float:
         resize(sizes)

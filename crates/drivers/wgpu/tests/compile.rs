@@ -9,7 +9,7 @@ use unigrad_device::Error;
 use unigrad_gpu::{Backend, lower};
 use unigrad_ir::{Builder, Dialect, FragmentShape, Op, Place, Raw, Target, Type, wgsl};
 use unigrad_kernel::{Arg, Contract, KDim, Kernel, MDim, NDim};
-use unigrad_scalar::DType;
+use unigrad_scalar::{BinaryOp, DType, Literal};
 
 #[test]
 fn all_programs_compile() {
@@ -60,6 +60,26 @@ fn all_programs_are_valid() {
             }
         }
     }
+}
+
+#[test]
+fn choices_by_order_ask_for_nan() {
+    let target = Target { dialect: Dialect::Wgsl, f64: false, ..Target::interpreter() };
+    let text = |chooses_compared: bool| {
+        let mut b = Builder::new("choice", [16, 1, 1]);
+        let (x, y) = (b.buffer("x", DType::F32), b.buffer_mut("y", DType::F32));
+        let thread = b.thread(0);
+        let (number, zero, one) = (b.load(x, thread), b.constant(Literal::zero(DType::F32)), b.constant(Literal::float(DType::F32, 1.0)));
+        let is_positive = b.binary(BinaryOp::Ge, number, zero);
+        let other = if chooses_compared { number } else { one };
+        let chosen = b.inst(Op::Select(is_positive, zero, other), Type::Scalar(DType::F32));
+        b.store(y, thread, chosen);
+        let text = wgsl::render(&b.finish(), &target, wgsl::Options::default()).unwrap().text;
+        translate(&text);
+        text
+    };
+    assert!(text(true).contains("&& !is_nan("), "{}", text(true));
+    assert!(!text(false).contains("is_nan("), "{}", text(false));
 }
 
 #[test]

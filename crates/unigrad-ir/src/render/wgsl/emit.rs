@@ -105,6 +105,20 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// What to add to a condition that compares a number with another one to choose it or not: that neither is NaN, which changes nothing. A compiler
+    /// that takes no number for NaN, as WGSL allows, makes a minimum of `select(x, 0, x >= 0)`, which is 0 for NaN (NVIDIA's through Vulkan).
+    fn ordered(&self, condition: Value, chosen: [Value; 2]) -> String {
+        let insts = &self.program.insts;
+        let Op::Binary(BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge, a, b) = insts[condition.index()].op else {
+            return String::new();
+        };
+        if self.program.ty(a) != Type::Scalar(DType::F32) || ![a, b].iter().any(|compared| chosen.contains(compared)) {
+            return String::new();
+        }
+        let may_be_nan = [a, b].into_iter().filter(|value| !matches!(insts[value.index()].op, Op::Const(_)));
+        may_be_nan.map(|value| format!(" && !is_nan({})", v(value))).collect()
+    }
+
     /// The operation and its arguments, if a value is the larger or the smaller of two `f32`.
     fn extremum(&self, value: Value) -> Option<(BinaryOp, [Value; 2])> {
         let inst = &self.program.insts[value.index()];
@@ -190,7 +204,8 @@ impl Writer<'_> {
                     let lanes = (0..inst.ty.lanes()).map(|k| format!("select({}[{k}], {}[{k}], {})", v(*b), v(*a), v(*condition)));
                     format!("{ty}({})", lanes.collect::<Vec<_>>().join(", "))
                 } else {
-                    format!("select({}, {}, {})", v(*b), v(*a), v(*condition))
+                    let ordered = self.ordered(*condition, [*a, *b]);
+                    format!("select({}, {}, {}{ordered})", v(*b), v(*a), v(*condition))
                 }
             }
             Op::Cast(a) => match self.extracted_as_f32(*a).filter(|_| dtype == DType::F32) {
