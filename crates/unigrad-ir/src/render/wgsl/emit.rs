@@ -112,11 +112,11 @@ impl Writer<'_> {
         let Op::Binary(BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge, a, b) = insts[condition.index()].op else {
             return String::new();
         };
-        if self.program.ty(a) != Type::Scalar(DType::F32) || ![a, b].iter().any(|compared| chosen.contains(compared)) {
+        let numbers = [a, b].into_iter().filter(|value| !matches!(insts[value.index()].op, Op::Const(_)));
+        if self.program.ty(a) != Type::Scalar(DType::F32) || !numbers.clone().any(|number| chosen.contains(&number)) {
             return String::new();
         }
-        let may_be_nan = [a, b].into_iter().filter(|value| !matches!(insts[value.index()].op, Op::Const(_)));
-        may_be_nan.map(|value| format!(" && !is_nan({})", v(value))).collect()
+        numbers.map(|number| format!(" && !is_nan({})", v(number))).collect()
     }
 
     /// The operation and its arguments, if a value is the larger or the smaller of two `f32`.
