@@ -4,8 +4,8 @@
 
 The same code runs with either library, in rounds that alternate; a round begins after steps that are not counted. PROGRAM is the Rust example `steps`
 (`cargo build --release --example steps`), which runs in each round as well. What is printed are medians over rounds of the time of a step, with the loss
-read after each. `--small` makes batches and widths so small that a step is the host's work alone: what Python adds to Rust's is seen on the CPU as well. `--replay` records a step of unigrad's once and runs it again, in Python and in Rust;
-PyTorch's stay as they are.
+read after each. `--small` makes batches and widths so small that a step is the host's work alone: what Python adds to Rust's is seen on the CPU as well.
+`--replay` records a step of unigrad's once and runs it again, in Python and in Rust; PyTorch's stay as they are.
 """
 
 import argparse

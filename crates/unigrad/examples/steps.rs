@@ -169,21 +169,22 @@ impl Vae {
 fn measure(name: &str, asked: &Asked, parameters: Vec<Tensor>, loss: impl Fn() -> Tensor) -> Result<()> {
     let mut optimizer = AdamW::new(parameters, 1e-3)?.weight_decay(0.01);
     // The calls of the programs in Python; `minimize` would be one evaluation that keeps no gradients.
-    let mut once = |leaves_gradients: bool| {
+    let mut once = || {
         optimizer.zero_grad();
         let loss = loss();
         loss.backward()?;
         optimizer.step()?;
-        if !leaves_gradients {
+        if asked.is_replayed {
+            // A replayed function leaves no gradients behind.
             optimizer.zero_grad();
         }
         Ok(loss)
     };
     let mut step: Box<dyn FnMut() -> Result<Tensor>> = if asked.is_replayed {
-        let mut recorded = replay(move |_| Ok(vec![once(false)?]));
+        let mut recorded = replay(move |_| Ok(vec![once()?]));
         Box::new(move || Ok(recorded.call(&[])?.remove(0)))
     } else {
-        Box::new(move || once(true))
+        Box::new(once)
     };
     let mut steps = |count: usize| -> Result<f64> {
         let begun = Instant::now();

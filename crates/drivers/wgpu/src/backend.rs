@@ -52,7 +52,7 @@ pub struct Without {
     pub waiting: bool,
     /// Arguments of one launch that share memory, which a browser refuses.
     pub overlapping: bool,
-    /// A compiler that does less well with loops that are not written out.
+    /// Loops that the renderer writes out, as for a compiler that does so itself.
     pub written_out: bool,
     /// Launches that cost hardly anything, as where there is no GPU: then few launches do a group of tensors, as on one.
     pub cheap_launches: bool,

@@ -47,7 +47,18 @@ pub(crate) fn units(_adapter: &Adapter) -> Option<u32> {
 mod vulkan {
     use super::Capacity;
     use ash::{amd::shader_core_properties2, ext::memory_budget, nv::shader_sm_builtins, vk};
-    use wgpu::{Adapter, hal::api};
+    use wgpu::{
+        Adapter,
+        hal::{api, vulkan},
+    };
+
+    /// Whether instance and device have version 1.1, and with it the calls for properties that extensions add.
+    fn has_second_properties(adapter: &vulkan::Adapter) -> bool {
+        let (device, shared) = (adapter.raw_physical_device(), adapter.shared_instance());
+        // SAFETY: the physical device is this instance's.
+        let version = unsafe { shared.raw_instance().get_physical_device_properties(device) }.api_version;
+        shared.instance_api_version().min(version) >= vk::API_VERSION_1_1
+    }
 
     /// NVIDIA's multiprocessors, AMD's compute units: there is no word for it that all drivers know.
     pub(super) fn units(adapter: &Adapter) -> Option<u32> {
@@ -55,9 +66,7 @@ mod vulkan {
         let adapter = unsafe { adapter.as_hal::<api::Vulkan>() }?;
         let (device, shared) = (adapter.raw_physical_device(), adapter.shared_instance());
         let (instance, known) = (shared.raw_instance(), adapter.physical_device_capabilities());
-        // SAFETY: the physical device is this instance's.
-        let version = unsafe { instance.get_physical_device_properties(device) }.api_version;
-        if shared.instance_api_version().min(version) < vk::API_VERSION_1_1 {
+        if !has_second_properties(&adapter) {
             return None;
         }
         let mut nvidias = vk::PhysicalDeviceShaderSMBuiltinsPropertiesNV::default();
@@ -93,11 +102,7 @@ mod vulkan {
             .filter(local)
             .max_by_key(|at| memory.memory_heaps[*at].size)?;
         let total = memory.memory_heaps[heap].size;
-        // SAFETY: as above.
-        let version = unsafe { instance.get_physical_device_properties(device) }.api_version;
-        if shared.instance_api_version().min(version) < vk::API_VERSION_1_1
-            || !adapter.physical_device_capabilities().supports_extension(memory_budget::NAME)
-        {
+        if !has_second_properties(&adapter) || !adapter.physical_device_capabilities().supports_extension(memory_budget::NAME) {
             return Some(Capacity { total, free: 0 });
         }
         let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();

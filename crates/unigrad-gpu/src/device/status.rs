@@ -15,8 +15,8 @@ use std::sync::Arc;
 use unigrad_device::{Error, MappedWords};
 
 /// Bytes of a launch's words, and of all of a queue's; see [`crate::ProgramArg::Status`].
-pub(crate) const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
-pub(crate) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
+const SLOT_BYTES: usize = 4 * SLOT_WORDS as usize;
+pub(super) const STATUS_BYTES: usize = SLOTS as usize * SLOT_BYTES;
 
 /// Where every backend can begin: multiples of so many bytes.
 const BEGINS: usize = 64;
@@ -26,19 +26,20 @@ fn slot_of(launch: u64) -> usize {
     (launch % u64::from(SLOTS)) as usize * SLOT_BYTES
 }
 
-/// Launches of a queue, from `first` on and before `until`, whose words are in this memory.
+/// Launches of a queue, from `first` on and before `until`, which is more, whose words are in this memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reports {
-    pub(crate) first: u64,
-    pub(crate) until: u64,
-    pub(crate) handle: u64,
+    queue: usize,
+    first: u64,
+    until: u64,
+    handle: u64,
 }
 
 impl Reports {
     /// What holds their words: all of the queue's where they go on at its begin.
     pub(crate) fn range(&self) -> Range {
         let (first, last) = (slot_of(self.first), slot_of(self.until - 1));
-        if last < first || self.until - self.first > u64::from(SLOTS) {
+        if last < first {
             return Range { handle: self.handle, offset: 0, len: STATUS_BYTES };
         }
         let offset = first - first % BEGINS;
@@ -159,7 +160,7 @@ impl<B: Backend> GpuDevice<B> {
     pub(crate) fn reports(&self, until: u64) -> Option<Reports> {
         let first = lock(&self.shared.faults).first_unchecked(self.queue);
         match lock(&self.shared.statuses)[self.queue] {
-            Some(Status::Buffer(handle)) if until > first => Some(Reports { first, until, handle }),
+            Some(Status::Buffer(handle)) if until > first => Some(Reports { queue: self.queue, first, until, handle }),
             Some(Status::Buffer(_) | Status::Mapped(_)) | None => None,
         }
     }
@@ -167,9 +168,9 @@ impl<B: Backend> GpuDevice<B> {
     /// Takes what has come of reports: `words` are their [`Reports::range`].
     pub(crate) fn take_reports(&self, faults: &mut Faults, reports: &Reports, words: &[u8]) -> Result<(), Error> {
         let begins = reports.range().offset;
-        let mut taken = Vec::new();
+        let (mut taken, mut is_reset) = (Vec::new(), false);
         // Another thread may have looked at some since.
-        for launch in faults.first_unchecked(self.queue)..reports.until {
+        for launch in faults.first_unchecked(reports.queue)..reports.until {
             let at = slot_of(launch);
             let Some(slot) = at.checked_sub(begins).and_then(|at| words.get(at..at + SLOT_BYTES)) else {
                 return Err(self.refuse("status words", "fewer have come than were asked for"));
@@ -180,26 +181,37 @@ impl<B: Backend> GpuDevice<B> {
                 let lead = at % BEGINS;
                 let whole = Range { handle: reports.handle, offset: at - lead, len: SLOT_BYTES + lead };
                 self.backend.upload(&vec![0; whole.len], whole)?;
+                is_reset = true;
             }
         }
-        faults.resolve(self.queue, &taken);
+        if is_reset && reports.queue != self.queue {
+            // This queue's upload is in no order with that one's launches.
+            self.backend.synchronize()?;
+        }
+        faults.resolve(reports.queue, &taken);
         Ok(())
     }
 
     /// Looks at the status words of a queue's launches before `until`, which are done.
     fn look(&self, faults: &mut Faults, queue: usize, until: u64) -> Result<(), Error> {
         // Another thread may have looked at some since.
-        let count = until.saturating_sub(faults.first_unchecked(queue)) as usize;
-        let Some(status) = lock(&self.shared.statuses)[queue].clone().filter(|_| count > 0) else { return Ok(()) };
-        let (first, slot) = (faults.first_slot(queue) as usize, SLOT_WORDS as usize);
+        let first = faults.first_unchecked(queue);
+        let Some(status) = lock(&self.shared.statuses)[queue].clone().filter(|_| until > first) else { return Ok(()) };
+        let mapped = match status {
+            Status::Mapped(mapped) => mapped,
+            Status::Buffer(handle) => {
+                let reports = Reports { queue, first, until, handle };
+                let mut words = vec![0; reports.range().len];
+                self.backend.download(reports.range(), &mut words)?;
+                return self.take_reports(faults, &reports, &words);
+            }
+        };
+        let (first, slot, count) = (faults.first_slot(queue) as usize, SLOT_WORDS as usize, (until - first) as usize);
         let before_wrap = count.min(SLOTS as usize - first);
         let mut words = vec![0; count * slot];
         let (low, high) = words.split_at_mut(before_wrap * slot);
         for (first, words) in [(first, low), (0, high)].into_iter().filter(|(_, words)| !words.is_empty()) {
-            match &status {
-                Status::Mapped(mapped) => self.take_mapped(&**mapped, first * slot, words)?,
-                Status::Buffer(handle) => self.take_buffer(*handle, first * SLOT_BYTES, words)?,
-            }
+            self.take_mapped(&*mapped, first * slot, words)?;
         }
         faults.resolve(queue, &words);
         Ok(())
@@ -214,23 +226,5 @@ impl<B: Backend> GpuDevice<B> {
             }
         }
         if fits { Ok(()) } else { Err(self.refuse("status words", "they are shorter than the slots of their queue")) }
-    }
-
-    /// Copies words from a buffer of the device, and sets them back.
-    fn take_buffer(&self, handle: u64, offset: usize, words: &mut [u32]) -> Result<(), Error> {
-        // Rounded down to what every backend can begin at; a slot is 32 bytes.
-        let lead = offset % BEGINS;
-        let whole = Range { handle, offset: offset - lead, len: 4 * words.len() + lead };
-        let mut bytes = vec![0; whole.len];
-        self.backend.download(whole, &mut bytes)?;
-        for (word, bytes) in words.iter_mut().zip(bytes[lead..].chunks_exact(4)) {
-            *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        }
-        if words.iter().any(|word| *word != 0) {
-            // The slot before is not in use.
-            self.backend.upload(&vec![0; whole.len], whole)?;
-            self.backend.synchronize()?;
-        }
-        Ok(())
     }
 }
